@@ -46,9 +46,9 @@ billed as not read from the cache. The two numbers are never mixed.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger diff --last
-  ctxledger diff --turn turn_6 --turn turn_7
-  ctxledger diff --turn turn_7 --call call_1 --call call_4
-  ctxledger diff --turn turn_7 -o json`,
+  ctxledger diff --turn turn-1 --turn turn-2
+  ctxledger diff --turn turn-1 --call call-01 --call call-02
+  ctxledger diff --turn turn-1 -o json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return diff(cmd.Context(), a, flags) },
 	}

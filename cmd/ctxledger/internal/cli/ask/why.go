@@ -36,9 +36,9 @@ steps.
 leaf, and the inclusion proof leads from the leaf to the signed root. --key names the
 public keys; the default is the key of the data folder. The exit code is 4 if a step
 fails the check.`,
-		Example: `  ctxledger why --turn turn_7 --item file:main.go
-  ctxledger why --turn turn_7 --call call_3 --item toolu_01 -o json
-  ctxledger why --turn turn_7 --item file:main.go --proof`,
+		Example: `  ctxledger why --turn turn-1 --item tool-1:result
+  ctxledger why --turn turn-1 --call call-02 --item tool-1 -o json
+  ctxledger why --turn turn-1 --item tool-1:result --proof`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runWhy(cmd.Context(), a, flags, item, proving{prove, key})

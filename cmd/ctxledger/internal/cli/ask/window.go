@@ -39,9 +39,9 @@ for each block.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger window --last
-  ctxledger window --turn turn_7
-  ctxledger window --turn turn_7 --session s_42 --call call_3 -o json
-  ctxledger window --turn turn_7 --as-of 10m`,
+  ctxledger window --turn turn-1
+  ctxledger window --turn turn-1 --session demo-session --call call-02 -o json
+  ctxledger window --turn turn-1 --as-of 10m`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWindow(cmd.Context(), a, flags) },
 	}

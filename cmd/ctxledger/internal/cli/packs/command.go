@@ -13,8 +13,8 @@ func Command(a *cli.App) *cobra.Command {
 session. It holds the records byte for byte, the proof that the signed log has them,
 documents of Agent Context and Agent Evidence, and a signed list of all files. The
 pack and the public key of the log suffice to check it.`,
-		Example: `  ctxledger evidence export --turn turn_7 --out pack
-  ctxledger evidence export --session s_42 --out s_42.zip --zip
+		Example: `  ctxledger evidence export --turn turn-1 --out pack
+  ctxledger evidence export --session demo-session --out demo.zip --zip
   ctxledger evidence verify pack --key ledger.pub`,
 	}, evidenceExportCommand(a), evidenceVerifyCommand(a))
 }

@@ -75,10 +75,10 @@ are printed and the exit code is 2.
 
 ` + cli.IDHelp,
 		Example: `  ctxledger evidence export --last --out pack
-  ctxledger evidence export --turn turn_7 --out pack
-  ctxledger evidence export --run run_1 --session s_42 --out pack -o json
-  ctxledger evidence export --task task_3 --attempt 2 --out pack
-  ctxledger evidence export --session s_42 --out s_42.zip --zip --redact-ids`,
+  ctxledger evidence export --turn turn-1 --out pack
+  ctxledger evidence export --run demo-run-2 --session demo-session --out pack -o json
+  ctxledger evidence export --task understand-the-repository --attempt attempt-2 --out pack
+  ctxledger evidence export --session demo-session --out demo.zip --zip --redact-ids`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return evidenceExport(cmd.Context(), a, flags) },
 	}
