@@ -89,8 +89,8 @@ func (m *markSkipper) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// detectValue reads the names of an object until one decides the format. Of an array it reads the
-// first element.
+// detectValue reads the names of an object until one decides the format. If the value is an
+// array, detectValue reads the first element.
 func detectValue(dec *jsontext.Decoder) model.Format {
 	if dec.PeekKind() == '[' {
 		if _, err := dec.ReadToken(); err != nil {

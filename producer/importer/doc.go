@@ -96,6 +96,6 @@
 // # Bad input
 //
 // A line that cannot be read is reported as a [model.Problem], and the other lines are imported.
-// Of a document that ends early, the part before the end is imported. Only an error of the reader
+// If a document ends early, the part before the end is imported. Only an error of the reader
 // or of emit, or a cancelled context, ends an import early.
 package importer

@@ -64,8 +64,8 @@ type replaced struct {
 	kept   bool // the window already holds the message
 }
 
-// replacement reads the replacement history. The program selects the messages from earlier ones,
-// so each can be of any kind of record.
+// replacement reads the replacement history. The program selects earlier messages, so a message
+// can come from any kind of record.
 func (im *codexImport) replacement(e *codexEntry) (list []*replaced, problems []*model.LineError) {
 	for n := range e.compacted.Replacement {
 		i := &e.compacted.Replacement[n]

@@ -170,7 +170,7 @@ func (c *codexCount) Raw() map[string]any {
 	return raw
 }
 
-// Read returns the usage of a new call, or nil. Of a replayed event Read uses the total only.
+// Read returns the usage of a new call, or nil. Read uses only the total of a replayed event.
 func (m *codexMeter) Read(value jsonscan.Span, replay bool) (*codexCount, *model.LineError) {
 	var info codexInfo
 	if value.Kind() != '{' {

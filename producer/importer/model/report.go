@@ -173,7 +173,7 @@ func (r *Report) Call(session, call string, usage schema.ProviderUsage) {
 	r.addCall(HashOf(session+"\x00"+call), totals(usage))
 }
 
-// addCall counts a call. Of two versions, the one with the most output counts.
+// addCall counts a call. If a call has two versions, the version with the most output counts.
 func (r *Report) addCall(id uint64, usage TokenTotals) {
 	if r.counted.calls == nil {
 		r.counted.calls = make(map[uint64]smallTotals)

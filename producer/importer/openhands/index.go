@@ -95,7 +95,7 @@ func (run *ohRun) join(other *ohRun) {
 }
 
 // Read reads a document of any form: a run, an array of events, or an event. The text of a single
-// event is put together in room. Of a linked run, Read reads the events only.
+// event is put together in room. Read reads only the events of a linked run.
 func (run *ohRun) Read(d *model.Document, room *[]byte, each func(n int, value jsontext.Value) error) error {
 	if d.Dec.PeekKind() == '[' {
 		return d.Elements(each)
@@ -271,7 +271,7 @@ func (run *ohRun) link() {
 			for i, a := range nameless {
 				a.count = next + i
 			}
-		} else { // the counts may belong to answers that hold their usage
+		} else { // the owners of the counts are unknown
 			before = ohBackground{from: next, to: end, named: len(nameless) > 0}
 		}
 		nameless = nameless[:0]
