@@ -20,9 +20,9 @@ func Grown(older, newer Checkpoint, tiles tlog.TileReader) (tlog.TreeProof, erro
 	case older.Origin != newer.Origin:
 		return nil, fmt.Errorf("%w: the heads are from two different logs, %q and %q", ErrFork, older.Origin, newer.Origin)
 	case newer.Size < older.Size:
-		return nil, fmt.Errorf("%w: it had %d leaves and has %d", ErrFork, older.Size, newer.Size)
+		return nil, fmt.Errorf("%w: the older head has %d leaves, the newer only %d", ErrFork, older.Size, newer.Size)
 	case newer.Size == older.Size && newer.Root != older.Root:
-		return nil, fmt.Errorf("%w: %d leaves have two roots, %s and %s", ErrFork, newer.Size, older.Root, newer.Root)
+		return nil, fmt.Errorf("%w: the heads of %d leaves have different roots, %s and %s", ErrFork, newer.Size, older.Root, newer.Root)
 	case newer.Size == older.Size:
 		return nil, nil
 	case older.Size == 0:

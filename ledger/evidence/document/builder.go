@@ -55,7 +55,7 @@ type lines struct {
 type standing uint8
 
 const (
-	named   standing = iota + 1 // named by a fact that did not make it
+	named   standing = iota + 1 // named, but not made, by a fact
 	defined                     // made or changed by a fact of the pack
 	outside                     // a thing that no fact of the contract makes, such as a policy or a run
 )

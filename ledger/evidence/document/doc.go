@@ -28,10 +28,10 @@
 //
 // # Closure
 //
-// Every id gets its node and its entry in the source map at the first record that names it. This
-// also holds if the fact that made the id is outside of the scope, erased or withheld. Every end of
-// an edge is therefore a node. Every omission, redaction and replay reference names a source. An
-// erased record keeps its node and has an edge to its erasure.
+// Every id gets a node and an entry in the source map at the first record that names the id. The
+// fact that made the id can be outside of the scope, erased or withheld. Every end of an edge is
+// therefore a node. Every omission, redaction and replay reference names a source. An erased record
+// keeps its node and has an edge to its erasure.
 //
 // # Unknown is not passed
 //

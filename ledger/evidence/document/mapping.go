@@ -20,12 +20,12 @@ var omissionReasons = map[schema.OmissionReason]string{
 	schema.OmitNotVisibleToTarget:  "out_of_scope",            // hidden from this reader
 	schema.OmitLowRelevance:        "low_relevance",           //
 	schema.OmitDuplicate:           "duplicate",               //
-	schema.OmitSupersededBySummary: "duplicate",               // a summary contains it
+	schema.OmitSupersededBySummary: "duplicate",               // a summary contains the item
 	schema.OmitStale:               "stale",                   //
-	schema.OmitPolicyBlocked:       "unsafe",                  // a policy forbids it
+	schema.OmitPolicyBlocked:       "unsafe",                  // a policy forbids the item
 	schema.OmitSensitive:           "private",                 //
-	schema.OmitPermissionMissing:   "unavailable",             // the run may not read it
-	schema.OmitUnsupportedMedia:    "unavailable",             // the target cannot read it
+	schema.OmitPermissionMissing:   "unavailable",             // the run may not read the item
+	schema.OmitUnsupportedMedia:    "unavailable",             // the target cannot read the item
 	schema.OmitCustom:              string(schema.OmitCustom), // Agent Evidence has no such word, and is open
 }
 
