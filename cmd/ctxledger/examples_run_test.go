@@ -30,9 +30,8 @@ var examplesNotRun = map[string]string{
 	"ctxledger proof witness":            "it needs a state folder of a witness; proof.txtar runs it",
 	"ctxledger proof consistency":        "it needs signed heads of two days; proof.txtar runs it",
 	"ctxledger import":                   "it needs session logs; import.txtar and TestReadmeRuns run it",
-	"ctxledger prices import":            "it needs a price list; TestPrices runs it",
-	"ctxledger keys rotate":              "it needs the key of the tenant acme; operate.txtar runs it",
-	"ctxledger evidence verify pack.zip": "it needs keys of a tenant; evidence_verify.txtar runs it",
+	"ctxledger prices import":            "it needs a price list; query.txtar runs it",
+	"ctxledger evidence verify pack.zip": "it needs the key file of a tenant; evidence_verify.txtar has one",
 }
 
 // exampleCodes are exit codes other than 0.
