@@ -106,12 +106,15 @@ func (e *engine) startChild() (*engineChild, error) {
 // needs, or the reason why not.
 func Confined() error { return confine.Available() }
 
-// inherited returns the variables of this process that the engine needs. SQL can read the
-// environment of the engine's process.
+// inherited returns the variables of this process that the engine needs: the language, where
+// libraries are, and the hashes of passwords that files in users.d may name. SQL can read
+// the environment of the engine's process.
 func inherited() (list []string) {
-	for _, name := range []string{"LD_LIBRARY_PATH", "LANG", "LC_ALL"} {
-		if value, ok := os.LookupEnv(name); ok {
-			list = append(list, name+"="+value)
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		hash := strings.HasPrefix(name, "CTXLEDGER_") && strings.HasSuffix(name, "_SHA256")
+		if hash || name == "LD_LIBRARY_PATH" || name == "LANG" || name == "LC_ALL" {
+			list = append(list, variable)
 		}
 	}
 	return list
