@@ -14,7 +14,7 @@ import (
 func (l *Ledger) LastCommit(ctx context.Context, incarnation uuid.UUID) (Range, bool, error) {
 	r := Range{Incarnation: incarnation}
 	var digest string
-	found, err := l.sql.First(ctx, "last_commit", chsql.Params{"incarnation": incarnation.String()}, &r.First, &r.Last, &r.Messages, &digest, &r.RecordedAt)
+	found, err := l.sql.First(ctx, "last_commit", chsql.Params{"incarnation": chsql.UUID(incarnation)}, &r.First, &r.Last, &r.Messages, &digest, &r.RecordedAt)
 	if err != nil {
 		return r, false, fmt.Errorf("read last commit: %w", err)
 	}
@@ -32,7 +32,7 @@ type Commit struct {
 // CommitsBefore returns the newest committed ranges of a stream that begin below
 // the sequence first, newest first, at most limit.
 func (l *Ledger) CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]Commit, error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "first": chsql.Number(first), "limit": chsql.Number(uint64(limit))}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "first": chsql.Number(first), "limit": chsql.Number(limit)}
 	var list []Commit
 	for row := range l.sql.Rows(ctx, "commits_before", params) {
 		c := Commit{Range: Range{Incarnation: incarnation}}

@@ -18,7 +18,7 @@ func CreateDatabase(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer l.Close()
-	if err := l.sql.Exec(ctx, "create_database", chsql.Params{"database": database}); err != nil {
+	if err := l.sql.Exec(ctx, "create_database", chsql.Params{"database": chsql.Text(database)}); err != nil {
 		return fmt.Errorf("create the database %s: %w", database, err)
 	}
 	return nil

@@ -65,7 +65,7 @@ type Trace struct {
 // Traces returns the trace of each message of a range that the ledger has, by sequence. A
 // message of which it has no row is left out.
 func (l *Ledger) Traces(ctx context.Context, r Range) (map[uint64]Trace, error) {
-	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last)}
+	params := chsql.Params{"incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(r.First), "last": chsql.Number(r.Last)}
 	traces := make(map[uint64]Trace)
 	for row := range l.sql.Rows(ctx, "traces", params) {
 		var seq uint64

@@ -17,7 +17,7 @@ const killPatience = 2 * time.Second
 // new writer calls KillInserts before its first insert. All running inserts are then of earlier
 // epochs.
 func (l *Ledger) KillInserts(ctx context.Context, incarnation uuid.UUID) error {
-	prefix := chsql.Params{"prefix": queryPrefix(Range{Incarnation: incarnation})}
+	prefix := chsql.Params{"prefix": chsql.Text(queryPrefix(Range{Incarnation: incarnation}))}
 	// KILL … SYNC would wait for a stopped client until its connection times out.
 	if err := l.sql.Exec(ctx, "kill_inserts", prefix); err != nil {
 		return fmt.Errorf("kill inserts of earlier writers: %w", err)

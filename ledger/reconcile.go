@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -33,7 +34,7 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 	}
 	for table := range tables {
 		params := chsql.Params{
-			"table": table, "incarnation": oldest.Incarnation.String(), "first": chsql.Number(oldest.First), "last": chsql.Number(newest.Last),
+			"table": chsql.Text(table), "incarnation": chsql.UUID(oldest.Incarnation), "first": chsql.Number(oldest.First), "last": chsql.Number(newest.Last),
 			"firsts": chsql.Numbers(firsts), "from": chsql.Time(oldest.RecordedAt),
 		}
 		for row := range l.sql.Rows(ctx, "held", params) {
@@ -80,10 +81,10 @@ func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time
 }
 
 func heldPlaces(ctx context.Context, sql chsql.DB, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
-	params := chsql.Params{"incarnation": r.Incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since)}
+	params := chsql.Params{"incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since)}
 	name := "held_" + table
 	if sayings[table] == nil {
-		name, params["table"] = "held_places", table
+		name, params["table"] = "held_places", chsql.Text(table)
 	}
 	var seqs []uint64
 	var times []int64
@@ -106,7 +107,7 @@ var sayings = map[string]func(b *column.Block) []string{
 		firsts := b.Numbers("first_seq")
 		says := make([]string, len(firsts))
 		for i, id := range b.IDs("first_incarnation") {
-			says[i] = id.String() + ":" + chsql.Number(firsts[i])
+			says[i] = id.String() + ":" + strconv.FormatUint(firsts[i], 10)
 		}
 		return says
 	},
@@ -123,7 +124,7 @@ var sayings = map[string]func(b *column.Block) []string{
 		indexes, hashes, above := b.Numbers("log_index"), b.Texts("hash"), b.Texts("above")
 		says := make([]string, len(indexes))
 		for i := range indexes {
-			says[i] = chsql.Number(indexes[i]) + ":" + hashes[i] + above[i]
+			says[i] = strconv.FormatUint(indexes[i], 10) + ":" + hashes[i] + above[i]
 		}
 		return says
 	},
@@ -168,7 +169,7 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 		for i, at := range lack.Strange {
 			sequences[i] = at.StreamSeq
 		}
-		params := chsql.Params{"table": lack.Table, "incarnation": r.Incarnation.String(), "sequences": chsql.Numbers(sequences)}
+		params := chsql.Params{"table": chsql.Text(lack.Table), "incarnation": chsql.UUID(r.Incarnation), "sequences": chsql.Numbers(sequences)}
 		if err := l.sql.Exec(ctx, "evict", params); err != nil {
 			return fmt.Errorf("evict rows of %s: %w", lack.Table, err)
 		}
@@ -180,7 +181,7 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 // commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
 	for _, t := range new(Batch).tables() {
-		params := chsql.Params{"table": t.Table, "incarnation": r.Incarnation.String(), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
+		params := chsql.Params{"table": chsql.Text(t.Table), "incarnation": chsql.UUID(r.Incarnation), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
 		var held uint64
 		if err := l.sql.Row(ctx, "last_held", params).Scan(&held); err != nil {
 			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.Table, err)

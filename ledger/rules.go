@@ -53,7 +53,7 @@ type RecordedRules struct {
 // RecordedRules returns by which rules the commits of a stream were made, in the order
 // of the versions. Versions before [EnvelopeRules] count as those.
 func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]RecordedRules, error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "oldest": chsql.Number(uint64(EnvelopeRules))}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "oldest": chsql.Number(EnvelopeRules)}
 	var list []RecordedRules
 	for row := range l.sql.Rows(ctx, "recorded_rules", params) {
 		var r RecordedRules

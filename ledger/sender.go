@@ -68,7 +68,7 @@ func (s *sender) insert(ctx context.Context, b column.Table, id string, settings
 // is too long to be read row by row. A ctx that ends cuts it off.
 func (s *sender) numbers(ctx context.Context, query, column string, params chsql.Params, add func(uint64)) error {
 	quoted := make(map[string]any, len(params))
-	for name, value := range params {
+	for name, value := range params.Encoded() {
 		quoted[name] = strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value)
 	}
 	client, err := s.Take(ctx)

@@ -94,8 +94,8 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 func (l *Ledger) Discard(ctx context.Context, r Range, refused []uint64) error {
 	for _, table := range Tables() {
 		params := chsql.Params{
-			"table": table, "incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last),
-			"except": "[]",
+			"table": chsql.Text(table), "incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(r.First), "last": chsql.Number(r.Last),
+			"except": chsql.Numbers(nil),
 		}
 		if OfRefused(table) {
 			params["except"] = chsql.Numbers(refused)

@@ -50,7 +50,7 @@ func (l Tables) Erasable(ctx context.Context, s ledger.Subject, tenant string, v
 // identity of an event of the subject.
 func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant string, visit func(ledger.Refusal)) error {
 	params := parametersOf(s, tenant)
-	params["code"], params["subject_rules"] = string(schema.CodeIDConflict), chsql.Number(uint64(ledger.SubjectRules))
+	params["code"], params["subject_rules"] = chsql.Text(schema.CodeIDConflict), chsql.Number(ledger.SubjectRules)
 	type place struct {
 		incarnation uuid.UUID
 		sequence    uint64
@@ -73,7 +73,7 @@ func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant s
 }
 
 func parametersOf(s ledger.Subject, tenant string) chsql.Params {
-	return chsql.Params{"kind": s.Kind, "id": s.ID, "tenant": tenant, "kept": chsql.Texts(ledger.KeptTypes), "item_types": ledger.ItemTypes}
+	return chsql.Params{"kind": chsql.Text(s.Kind), "id": chsql.Text(s.ID), "tenant": chsql.Text(tenant), "kept": chsql.Texts(ledger.KeptTypes), "item_types": chsql.Text(ledger.ItemTypes)}
 }
 
 // Erase removes the rows of messages of one stream from every table, except the leaves of the
@@ -113,7 +113,7 @@ func (l Tables) mutate(ctx context.Context, name string, params chsql.Params) er
 
 func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UUID, sequences []uint64) error {
 	for part := range slices.Chunk(sequences, chsql.MostValues) {
-		params := chsql.Params{"table": table, "incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		params := chsql.Params{"table": chsql.Text(table), "incarnation": chsql.UUID(incarnation), "sequences": chsql.Numbers(part)}
 		var n uint64
 		if err := l.sql.Row(ctx, "erase_count", params).Scan(&n); err != nil {
 			return fmt.Errorf("look for rows of %s: %w", table, err)
@@ -169,8 +169,7 @@ func (l Tables) eraseDigestsOf(ctx context.Context, incarnation uuid.UUID, commi
 	}
 	tables := ledger.Tables()
 	firsts := make([]uint64, len(commits))
-	counts := make([]byte, 0, 64*len(commits))
-	counts = append(counts, '[')
+	counts := make([][]uint64, len(commits))
 	for i, c := range commits {
 		firsts[i] = c.First
 		row := make([]uint64, len(tables))
@@ -180,13 +179,10 @@ func (l Tables) eraseDigestsOf(ctx context.Context, incarnation uuid.UUID, commi
 				row[j] = min(c.Rows[table], held[i][table]-within(going, c.Range))
 			}
 		}
-		if i > 0 {
-			counts = append(counts, ',')
-		}
-		counts = append(counts, chsql.Numbers(row)...)
+		counts[i] = row
 	}
 	err = l.mutate(ctx, "erase_commits", chsql.Params{
-		"incarnation": incarnation.String(), "firsts": chsql.Numbers(firsts), "tables": chsql.Texts(tables), "counts": string(append(counts, ']')),
+		"incarnation": chsql.UUID(incarnation), "firsts": chsql.Numbers(firsts), "tables": chsql.Texts(tables), "counts": chsql.Lists(counts),
 	})
 	if err != nil {
 		return fmt.Errorf("erase the digests of commits: %w", err)
@@ -199,7 +195,7 @@ func (l Tables) heldOf(ctx context.Context, incarnation uuid.UUID, sequences []u
 	var all []uint64
 	for part := range slices.Chunk(sequences, chsql.MostValues) {
 		var held []uint64
-		params := chsql.Params{"incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		params := chsql.Params{"incarnation": chsql.UUID(incarnation), "sequences": chsql.Numbers(part)}
 		if err := l.sql.Row(ctx, "erase_held", params).Scan(&held); err != nil {
 			return nil, fmt.Errorf("look for rows of events: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -50,7 +49,7 @@ func FingerprintSet(list []Withheld) string {
 // Pass when there was none.
 func (l Tables) LastRecheck(ctx context.Context, tenant, fingerprints string) (Recheck, error) {
 	r := Recheck{Tenant: tenant, Fingerprints: fingerprints}
-	params := chsql.Params{"tenant": tenant, "fingerprints": fingerprints}
+	params := chsql.Params{"tenant": chsql.Text(tenant), "fingerprints": chsql.Text(fingerprints)}
 	_, err := l.sql.First(ctx, "last_recheck", params, &r.Pass, &r.Place.Session, &r.Place.Incarnation, &r.Place.StreamSeq, &r.Events, &r.Found, &r.Finished)
 	if err != nil {
 		return r, fmt.Errorf("read re-checks: %w", err)
@@ -73,8 +72,8 @@ type EventText struct {
 // stops at the first error. One block of events is held at a time.
 func (l Tables) EventTexts(ctx context.Context, tenant string, after Place, visit func(EventText) error) error {
 	answer := l.sql.Rows(ctx, "event_texts", chsql.Params{
-		"tenant": tenant, "session": after.Session, "incarnation": after.Incarnation.String(), "after": chsql.Number(after.StreamSeq),
-		"shortest": strconv.Itoa(fingerprint.Prefix),
+		"tenant": chsql.Text(tenant), "session": chsql.Text(after.Session), "incarnation": chsql.UUID(after.Incarnation), "after": chsql.Number(after.StreamSeq),
+		"shortest": chsql.Number(fingerprint.Prefix),
 	})
 	for row := range answer {
 		var e EventText

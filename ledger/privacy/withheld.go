@@ -24,7 +24,7 @@ type Withheld struct {
 // first redactions. Of the stream incarnation it reads redactions up to the sequence through,
 // of other streams all. A nil incarnation names no stream, so all are returned.
 func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
 	var list []Withheld
 	for row := range l.sql.Rows(ctx, "withheld", params) {
 		var w Withheld
@@ -41,7 +41,7 @@ func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 // a withheld value, in order.
 func (l Tables) Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Position, error) {
 	params := chsql.Params{
-		"incarnation": r.Incarnation.String(), "first": chsql.Number(r.First), "last": chsql.Number(r.Last), "code": string(schema.CodeReintroduced),
+		"incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(r.First), "last": chsql.Number(r.Last), "code": chsql.Text(schema.CodeReintroduced),
 	}
 	var list []ledger.Position
 	for row := range l.sql.Rows(ctx, "reintroduced", params) {

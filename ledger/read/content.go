@@ -14,7 +14,7 @@ import (
 // one is now.
 func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
 	params := chsql.Params{
-		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": asOf, "ids": chsql.Texts(ids),
+		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": chsql.Text(asOf), "ids": chsql.Texts(ids),
 	}
 	var list []schema.Fact
 	for answer := range l.sql.Rows(ctx, "inline_contents", params) {

@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
@@ -36,7 +35,8 @@ func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, ses
 		table = "calls"
 	}
 	params := chsql.Params{
-		"column": string(column), "table": table, "beginning": beginning, "tenant": tenant, "session": session, "limit": strconv.Itoa(limit),
+		"column": chsql.Text(column), "table": chsql.Text(table), "beginning": chsql.Text(beginning),
+		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "limit": chsql.Number(limit),
 	}
 	for row := range l.sql.Rows(ctx, "ids", params) {
 		var id NamedID
@@ -51,7 +51,7 @@ func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, ses
 // NewestTurn returns the turn of the newest window. found is false if there is none. Empty
 // session and tenant stand for all.
 func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, found bool, err error) {
-	params := chsql.Params{"tenant": tenant, "session": session}
+	params := chsql.Params{"tenant": chsql.Text(tenant), "session": chsql.Text(session)}
 	if found, err = l.sql.First(ctx, "newest_turn", params, &turn.ID, &turn.Session, &turn.Tenant); err != nil {
 		return turn, false, fmt.Errorf("look for the newest turn: %w", err)
 	}

@@ -197,7 +197,7 @@ func (l Reader) readOptions(ctx context.Context, sql string, parameters map[stri
 	}
 	return []clickhouse.QueryOption{
 		clickhouse.WithSettings(settings),
-		clickhouse.WithParameters(escapeParameters(sql, parameters)),
+		clickhouse.WithParameters(escapeParameters(sql, parameters).Encoded()),
 	}, nil
 }
 
@@ -263,10 +263,10 @@ func escapeParameters(sql string, parameters map[string]string) chsql.Params {
 	}
 	escaped := make(chsql.Params, len(parameters))
 	for name, value := range parameters {
-		if !literal[name] {
-			value = chsql.Text(value)
+		escaped[name] = chsql.Text(value)
+		if literal[name] {
+			escaped[name] = chsql.Literal(value)
 		}
-		escaped[name] = value
 	}
 	return escaped
 }

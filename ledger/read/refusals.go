@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -29,8 +28,8 @@ func (l Reader) Refusals(ctx context.Context, f RefusalFilter, visit func(ledger
 		f.Last = math.MaxUint64
 	}
 	answer := l.sql.Rows(ctx, "refusals", chsql.Params{
-		"incarnation": f.Incarnation.String(), "first": chsql.Number(f.First), "last": chsql.Number(f.Last),
-		"code": f.Code, "tenant": f.Tenant, "replayed": strconv.FormatBool(!f.Waiting),
+		"incarnation": chsql.UUID(f.Incarnation), "first": chsql.Number(f.First), "last": chsql.Number(f.Last),
+		"code": chsql.Text(f.Code), "tenant": chsql.Text(f.Tenant), "replayed": chsql.Bool(!f.Waiting),
 	})
 	for row := range answer {
 		var r ledger.Refusal
@@ -64,7 +63,7 @@ type Replay struct {
 // another tenant claims does not count.
 func (l Reader) Replays(ctx context.Context, of ledger.Refusal) ([]Replay, error) {
 	params := chsql.Params{
-		"incarnation": of.Incarnation.String(), "sequence": chsql.Number(of.StreamSeq), "tenant": chsql.Text(of.Tenant),
+		"incarnation": chsql.UUID(of.Incarnation), "sequence": chsql.Number(of.StreamSeq), "tenant": chsql.Text(of.Tenant),
 	}
 	var list []Replay
 	for row := range l.sql.Rows(ctx, "replays", params) {

@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -43,7 +42,7 @@ type ScopePlace struct {
 // first, at most limit. An empty member of the scope matches every value.
 func (l Reader) ScopePlaces(ctx context.Context, s Scope, limit int) ([]ScopePlace, error) {
 	params := s.parameters()
-	params["limit"], params["erasure"] = strconv.Itoa(limit), string(schema.TypeErasureApplied)
+	params["limit"], params["erasure"] = chsql.Number(limit), chsql.Text(schema.TypeErasureApplied)
 	var list []ScopePlace
 	for row := range l.sql.Rows(ctx, "scope_places", params) {
 		var p ScopePlace
@@ -89,7 +88,7 @@ type Logged struct {
 // it ten minutes, visit's time among them: the most that a reader may ask for.
 func (l Reader) ScopeEvents(ctx context.Context, s Scope, incarnation uuid.UUID, visit func(Logged) error) error {
 	params := s.parameters()
-	params["incarnation"] = incarnation.String()
+	params["incarnation"] = chsql.UUID(incarnation)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var events eventCursors

@@ -31,7 +31,7 @@ func (l Reader) ScopeDescribed(ctx context.Context, s Scope, things []Described,
 		things = things[n:]
 		params := s.parameters()
 		params["ids"], params["things"] = chsql.Texts(ids), chsql.Texts(named)
-		params["until"] = until.UTC().Format("2006-01-02 15:04:05.000000000")
+		params["until"] = chsql.Time(until)
 		for row := range l.sql.Rows(ctx, "scope_described", params) {
 			var incarnation uuid.UUID
 			var sequence uint64

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -35,7 +36,7 @@ type ErasureFact struct {
 // them, and Scope.Only is without effect.
 func (l Reader) ScopeErased(ctx context.Context, s Scope) ([]ErasedEvent, error) {
 	params := s.parameters()
-	params["type"] = string(schema.TypeErasureApplied)
+	params["type"] = chsql.Text(schema.TypeErasureApplied)
 	var list []ErasedEvent
 	for row := range l.sql.Rows(ctx, "scope_erased", params) {
 		var e ErasedEvent

@@ -19,12 +19,12 @@ type sequenceRange struct {
 // Memory holds as many ranges as the seals have.
 func (l Reader) ScopeOutside(ctx context.Context, s Scope, kinds []string) ([]schema.SequenceRanges, error) {
 	params := s.parameters()
-	params["type"], params["kinds"] = string(schema.TypeEnvelopeCreated), chsql.Texts(kinds)
+	params["type"], params["kinds"] = chsql.Text(schema.TypeEnvelopeCreated), chsql.Texts(kinds)
 	sealed, err := l.sealedRanges(ctx, params)
 	if err != nil || len(sealed) == 0 {
 		return nil, err
 	}
-	params["erasure"] = string(schema.TypeErasureApplied)
+	params["erasure"] = chsql.Text(schema.TypeErasureApplied)
 	var list []schema.SequenceRanges
 	for row := range l.sql.Rows(ctx, "scope_outside", params) {
 		var source string

@@ -3,7 +3,6 @@ package read
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -18,7 +17,7 @@ type Outcomes struct{ Events, Duplicates, Quarantined uint64 }
 
 // Outcomes returns the outcomes of the committed messages first to last of a stream.
 func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last uint64) (o Outcomes, err error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "first": chsql.Number(first), "last": chsql.Number(last)}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "first": chsql.Number(first), "last": chsql.Number(last)}
 	err = l.sql.Row(ctx, "outcomes", params).Scan(&o.Events, &o.Duplicates, &o.Quarantined)
 	if err != nil {
 		return o, fmt.Errorf("count outcomes: %w", err)
@@ -42,8 +41,8 @@ type Projected struct {
 // last, in order, at most limit.
 func (l Reader) EventsAfter(ctx context.Context, incarnation uuid.UUID, after, last uint64, f Filter, limit int) ([]Projected, error) {
 	params := chsql.Params{
-		"incarnation": incarnation.String(), "after": chsql.Number(after), "last": chsql.Number(last), "limit": strconv.Itoa(limit),
-		"tenant": f.Tenant, "session": f.Session, "type": f.Type,
+		"incarnation": chsql.UUID(incarnation), "after": chsql.Number(after), "last": chsql.Number(last), "limit": chsql.Number(limit),
+		"tenant": chsql.Text(f.Tenant), "session": chsql.Text(f.Session), "type": chsql.Text(f.Type),
 	}
 	var list []Projected
 	for answer := range l.sql.Rows(ctx, "events_after", params) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -70,7 +69,7 @@ const (
 )
 
 func (b *Set) params(more chsql.Params) chsql.Params {
-	p := chsql.Params{"rebuilt": b.name, "database": b.own}
+	p := chsql.Params{"rebuilt": chsql.Text(b.name), "database": chsql.Text(b.own)}
 	maps.Copy(p, more)
 	return p
 }
@@ -107,7 +106,7 @@ func (b *Set) mark(ctx context.Context, s setState) error {
 		names, uuids = append(names, name), append(uuids, id.String())
 	}
 	err := b.exec(ctx, "mark", chsql.Params{
-		"state": s.name, "names": chsql.Texts(names), "uuids": chsql.Texts(uuids), "migrations": chsql.Number(s.migrations),
+		"state": chsql.Text(s.name), "names": chsql.Texts(names), "uuids": chsql.Texts(uuids), "migrations": chsql.Number(s.migrations),
 	})
 	if err != nil {
 		return fmt.Errorf("note the state of the rebuilt set: %w", err)
@@ -190,7 +189,7 @@ func (b *Set) Make(ctx context.Context, starts []Start) error {
 		return err
 	}
 	for _, s := range migrate.Split(b.live.sql.Text("create")) {
-		if err := b.live.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil))), s); err != nil {
+		if err := b.live.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil).Encoded())), s); err != nil {
 			return fmt.Errorf("create the tables of %s: %w", b.name, err)
 		}
 	}
@@ -214,10 +213,10 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 		"async_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0, "do_not_merge_across_partitions_select_final": 1,
 	}))
 	params := chsql.Params{
-		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(uint64(ledger.NewestRules)),
+		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(ledger.NewestRules),
 	}
 	for _, table := range ledger.Tables() {
-		params["table"] = table
+		params["table"] = chsql.Text(table)
 		if err := b.exec(ctx, "carry", params); err != nil {
 			return fmt.Errorf("%s: %w", table, err)
 		}
@@ -243,7 +242,7 @@ func (b *Set) carryRange(ctx context.Context, s Start) error {
 	var messages uint64
 	for _, table := range ledger.Tables() {
 		var rows uint64
-		params := chsql.Params{"table": table, "incarnation": s.Incarnation.String()}
+		params := chsql.Params{"table": chsql.Text(table), "incarnation": chsql.UUID(s.Incarnation)}
 		if err := b.live.sql.Row(ctx, "count", b.params(params)).Scan(&rows); err != nil {
 			return fmt.Errorf("count %s: %w", table, err)
 		}
@@ -259,8 +258,8 @@ func (b *Set) carryRange(ctx context.Context, s Start) error {
 		return err
 	}
 	params := logParameters(log)
-	params["incarnation"], params["last"], params["messages"] = s.Incarnation.String(), chsql.Number(s.First-1), chsql.Number(messages)
-	params["names"], params["counts"], params["rules"] = chsql.Texts(names), chsql.Numbers(counts), chsql.Number(uint64(ledger.NewestRules))
+	params["incarnation"], params["last"], params["messages"] = chsql.UUID(s.Incarnation), chsql.Number(s.First-1), chsql.Number(messages)
+	params["names"], params["counts"], params["rules"] = chsql.Texts(names), chsql.Numbers(counts), chsql.Number(ledger.NewestRules)
 	return b.exec(ctx, "carry_range", params)
 }
 
@@ -304,10 +303,10 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 	}
 	params := chsql.Params{
 		"incarnations": chsql.Texts(incarnations), "after": chsql.Numbers(after), "through": chsql.Numbers(through),
-		"others": strconv.FormatBool(others),
+		"others": chsql.Bool(others),
 	}
 	for _, table := range ledger.Tables() {
-		params["table"] = table
+		params["table"] = chsql.Text(table)
 		var rows [2]uint64
 		var digests [2]string
 		for i, l := range []Live{b.live, Of(b.Ledger)} {
@@ -333,7 +332,7 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 // logParameters are the values of a commit about the log.
 func logParameters(l ledger.Log) chsql.Params {
 	return chsql.Params{
-		"tree_size": chsql.Number(uint64(l.Tree.Size)), "tree_root": hex.EncodeToString(l.Root[:]),
-		"tree_frontier": hex.EncodeToString(l.Tree.FrontierBytes()),
+		"tree_size": chsql.Number(l.Tree.Size), "tree_root": chsql.Text(hex.EncodeToString(l.Root[:])),
+		"tree_frontier": chsql.Text(hex.EncodeToString(l.Tree.FrontierBytes())),
 	}
 }

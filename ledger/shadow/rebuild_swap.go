@@ -135,11 +135,11 @@ func (b *Set) exchange(ctx context.Context, name string, rebuilt uuid.UUID) erro
 			continue
 		}
 		fence := name + "_" + rand.Text()[:8]
-		if err = b.exec(ctx, "rename", chsql.Params{"from": at.name, "to": fence}); err != nil {
+		if err = b.exec(ctx, "rename", chsql.Params{"from": chsql.Text(at.name), "to": chsql.Text(fence)}); err != nil {
 			time.Sleep(pause)
 			continue
 		}
-		err = b.exec(ctx, "exchange", chsql.Params{"table": name, "other": fence})
+		err = b.exec(ctx, "exchange", chsql.Params{"table": chsql.Text(name), "other": chsql.Text(fence)})
 	}
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
 	"github.com/google/uuid"
 )
@@ -130,7 +130,7 @@ func TestALateExchangeFindsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"events", before[s.ids["events"]].name} {
-		err := set.exec(t.Context(), "exchange", clickhouse.Parameters{"table": "events", "other": name})
+		err := set.exec(t.Context(), "exchange", chsql.Params{"table": chsql.Text("events"), "other": chsql.Text(name)})
 		if !ledger.NoTable(err) {
 			t.Errorf("a late exchange ended with %v", err)
 		}

@@ -23,8 +23,8 @@ type SignedHead struct {
 // KeepHead stores a head; c is its signed form. The call may be repeated: a size has one row.
 func (l Logs) KeepHead(ctx context.Context, h SignedHead, c proof.Checkpoint) error {
 	params := chsql.Params{
-		"incarnation": h.Incarnation.String(), "size": chsql.Number(uint64(h.Size)), "root": hex.EncodeToString(c.Root[:]),
-		"note": hex.EncodeToString(h.Note), "at": chsql.Time(h.RecordedAt),
+		"incarnation": chsql.UUID(h.Incarnation), "size": chsql.Number(h.Size), "root": chsql.Text(hex.EncodeToString(c.Root[:])),
+		"note": chsql.Text(hex.EncodeToString(h.Note)), "at": chsql.Time(h.RecordedAt),
 	}
 	if err := l.sql.Exec(ctx, "insert_checkpoint", params); err != nil {
 		return fmt.Errorf("keep a head of the log: %w", err)
@@ -35,7 +35,7 @@ func (l Logs) KeepHead(ctx context.Context, h SignedHead, c proof.Checkpoint) er
 // LastHead returns the newest head of a stream's log with at most this number of leaves, or
 // false. The head is not verified.
 func (l Logs) LastHead(ctx context.Context, incarnation uuid.UUID, most int64) (h SignedHead, found bool, err error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "most": chsql.Number(uint64(most))}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "most": chsql.Number(most)}
 	var size uint64
 	var note string
 	if found, err = l.sql.First(ctx, "last_checkpoint", params, &size, &note, &h.RecordedAt); err != nil {
@@ -66,7 +66,7 @@ func (l Logs) NewestHeads(ctx context.Context) ([]SignedHead, error) {
 // has none.
 func (l Logs) LeafIndex(ctx context.Context, incarnation uuid.UUID, sequence uint64) (index int64, found bool, err error) {
 	var n uint64
-	found, err = l.sql.First(ctx, "leaf_index", chsql.Params{"incarnation": incarnation.String(), "sequence": chsql.Number(sequence)}, &n)
+	found, err = l.sql.First(ctx, "leaf_index", chsql.Params{"incarnation": chsql.UUID(incarnation), "sequence": chsql.Number(sequence)}, &n)
 	if err != nil {
 		return 0, false, fmt.Errorf("read the log: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -17,7 +16,7 @@ import (
 // one must be committed. A ledger that has no commit of them, or none with a log,
 // has none.
 func (l Logs) LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) (ledger.Log, error) {
-	params := chsql.Params{"incarnation": incarnation.String(), "through": chsql.Number(through)}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
 	var last, size uint64
 	var root, frontier string
 	found, err := l.sql.First(ctx, "tree_at", params, &last, &size, &root, &frontier)
@@ -50,7 +49,7 @@ func (l Logs) LogAt(ctx context.Context, incarnation uuid.UUID, through uint64) 
 // and false where none is.
 func (l Logs) LogStart(ctx context.Context, incarnation uuid.UUID) (first uint64, found bool, err error) {
 	var n uint64
-	if err := l.sql.Row(ctx, "log_start", chsql.Params{"incarnation": incarnation.String()}).Scan(&n, &first); err != nil {
+	if err := l.sql.Row(ctx, "log_start", chsql.Params{"incarnation": chsql.UUID(incarnation)}).Scan(&n, &first); err != nil {
 		return 0, false, fmt.Errorf("look for the start of the log: %w", err)
 	}
 	return first, n > 0, nil
@@ -60,14 +59,14 @@ func (l Logs) LogStart(ctx context.Context, incarnation uuid.UUID) (first uint64
 // root. A reader is safe for concurrent use.
 func (l Logs) LogTiles(ctx context.Context, incarnation uuid.UUID) tlog.TileReader {
 	return proof.Tiles(func(level int, from, n int64) ([]tlog.Hash, error) {
-		params := chsql.Params{"incarnation": incarnation.String()}
+		params := chsql.Params{"incarnation": chsql.UUID(incarnation)}
 		if level == 0 {
-			params["from"], params["to"] = chsql.Number(uint64(from)), chsql.Number(uint64(from+n))
+			params["from"], params["to"] = chsql.Number(from), chsql.Number(uint64(from+n))
 			return l.hashes(ctx, "log_leaves", params)
 		}
 		step := uint64(1) << level
-		params["first"], params["step"], params["n"] = chsql.Number((uint64(from)+1)*step-1), chsql.Number(step), chsql.Number(uint64(n))
-		params["offset"] = strconv.Itoa((level/proof.TileHeight-1)*tlog.HashSize + 1)
+		params["first"], params["step"], params["n"] = chsql.Number((uint64(from)+1)*step-1), chsql.Number(step), chsql.Number(n)
+		params["offset"] = chsql.Number((level/proof.TileHeight-1)*tlog.HashSize + 1)
 		return l.hashes(ctx, "log_roots", params)
 	})
 }
@@ -98,7 +97,7 @@ type Leaf struct {
 func (l Logs) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uint64) (map[uint64]Leaf, error) {
 	found := make(map[uint64]Leaf)
 	for part := range slices.Chunk(sequences, chsql.MostValues) {
-		params := chsql.Params{"incarnation": incarnation.String(), "sequences": chsql.Numbers(part)}
+		params := chsql.Params{"incarnation": chsql.UUID(incarnation), "sequences": chsql.Numbers(part)}
 		for row := range l.sql.Rows(ctx, "leaves", params) {
 			var sequence uint64
 			var hash, tenant string
@@ -114,7 +113,7 @@ func (l Logs) Leaves(ctx context.Context, incarnation uuid.UUID, sequences []uin
 // LogWhole returns the last sequence up to which the table has every leaf of a stream's log. An
 // earlier sequence without a leaf has none. The result is 0 if leaves are missing.
 func (l Logs) LogWhole(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
-	params := chsql.Params{"incarnation": incarnation.String()}
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation)}
 	if err := l.sql.Row(ctx, "log_whole", params).Scan(&through); err != nil {
 		return 0, fmt.Errorf("count the leaves of the log: %w", err)
 	}

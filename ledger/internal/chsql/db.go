@@ -12,8 +12,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Params are the values of a statement's parameters, as the server reads them.
-type Params = clickhouse.Parameters
+// Params are the values of a statement's parameters by name.
+type Params map[string]Param
 
 // DB is a connection pool and the statement files of one package. A DB is safe for concurrent
 // use.
@@ -99,5 +99,5 @@ func (db DB) Exec(ctx context.Context, name string, params Params) error {
 }
 
 func with(ctx context.Context, params Params) context.Context {
-	return clickhouse.Context(ctx, clickhouse.WithParameters(params))
+	return clickhouse.Context(ctx, clickhouse.WithParameters(params.Encoded()))
 }

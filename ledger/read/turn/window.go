@@ -69,7 +69,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call)
 	reads := []func() error{
 		into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures"),
-		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies))), &w.placed, "placements"),
+		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies)).String()), &w.placed, "placements"),
 	}
 	if len(c.assemblies) == 0 && c.first != nil && c.next != nil {
 		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log"))
