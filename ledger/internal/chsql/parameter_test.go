@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
-	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
 )
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,15 @@ func TestMain(m *testing.M) {
 // TestParametersKeepTheirTexts: line breaks, tabs, quotes and backslashes come back as they were.
 func TestParametersKeepTheirTexts(t *testing.T) {
 	t.Parallel()
-	db := ledgertest.DB(ledgertest.Open(t))
+	options, err := clickhouse.ParseDSN(embeddedtest.ClickHouse(t).ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
 	text := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("\n\t\r\\'\"`\x00\b\f{}[],N")), rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {
 		one, list := text.Draw(t, "one"), rapid.SliceOf(text).Draw(t, "list")
@@ -30,7 +38,7 @@ func TestParametersKeepTheirTexts(t *testing.T) {
 		}.Encoded()))
 		var gotOne string
 		var gotList []string
-		err := db.Conn.QueryRow(ctx, "SELECT {one:String}, {list:Array(String)}").Scan(&gotOne, &gotList)
+		err := conn.QueryRow(ctx, "SELECT {one:String}, {list:Array(String)}").Scan(&gotOne, &gotList)
 		if err != nil || gotOne != one || !slices.Equal(gotList, list) {
 			t.Fatalf("%q and %q came back as %q and %q, %v", one, list, gotOne, gotList, err)
 		}
