@@ -149,9 +149,9 @@ func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Der
 	case *schema.ItemRemoved:
 		b.items.Add(row.Item{Head: h, Change: "removed", ItemID: f.ItemID, Reason: f.Reason, Metadata: row.JSONText(f.Metadata)})
 	case *schema.ErasureApplied:
-		if s, err := ParseSubject(f.ErasedSubject); err == nil && s.Kind == subjectItem {
+		if item := erasedItem(f); item != "" {
 			b.items.Add(row.Item{
-				Head: h, Change: expired, ItemID: s.ID, RedactionState: expired, RedactionReason: f.Reason,
+				Head: h, Change: expired, ItemID: item, RedactionState: expired, RedactionReason: f.Reason,
 				PolicyRefs: schema.RefIDs(f.PolicyRefs), Reason: f.Reason, Metadata: row.JSONText(f.Metadata),
 			})
 		}

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -89,8 +93,9 @@ func (s Subject) Covers(e *schema.Event) bool {
 const ItemTypes = "context.item."
 
 // CoversRefused reports whether a quarantined message belongs to the subject. An event is
-// judged by its attributes. Other messages belong to the subject if they hold the id as a
-// header or between quotes.
+// judged by its attributes. Any other message belongs to the subject if a header is the id, if a
+// string of its JSON is the id, or if its payload is not JSON and contains the id between other
+// characters than letters and digits.
 func (s Subject) CoversRefused(r Refusal) bool {
 	if e, _ := schema.ParseMessage(r.Header, r.Data); e != nil {
 		return s.Covers(e)
@@ -100,8 +105,51 @@ func (s Subject) CoversRefused(r Refusal) bool {
 			return true
 		}
 	}
-	quoted, err := json.Marshal(s.ID)
-	return err == nil && bytes.Contains(r.Data, quoted)
+	decoder := jsontext.NewDecoder(bytes.NewReader(r.Data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := decoder.ReadToken()
+		switch {
+		case err == io.EOF:
+			return false
+		case err != nil:
+			return containsWord(r.Data, []byte(s.ID))
+		case token.Kind() == '"' && token.String() == s.ID:
+			return true
+		}
+	}
+}
+
+// containsWord reports whether text contains word without a letter or digit next to it.
+func containsWord(text, word []byte) bool {
+	partOfWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; from++ {
+		i := bytes.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		from += i
+		before, _ := utf8.DecodeLastRune(text[:from])
+		after, _ := utf8.DecodeRune(text[from+len(word):])
+		if !partOfWord(before) && !partOfWord(after) {
+			return true
+		}
+	}
+}
+
+// erasedItem returns the id of the item that an erasure of one item erased. Facts name the item in
+// their records. Older facts name it as their subject instead. An id that a redaction withholds is
+// in no fact.
+func erasedItem(f *schema.ErasureApplied) string {
+	s, err := ParseSubject(f.ErasedSubject)
+	switch {
+	case err != nil || s.Kind != subjectItem:
+		return ""
+	case len(f.Records) > 0 && f.Records[0].ItemID != "":
+		return f.Records[0].ItemID
+	case proof.IsSubjectDigest(s.ID):
+		return ""
+	}
+	return s.ID
 }
 
 // expired is the redaction state of the last version of an erased item.

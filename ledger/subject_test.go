@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -41,8 +42,18 @@ func TestSubjectCovers(t *testing.T) {
 			t.Errorf("%s covers a redaction", s)
 		}
 	}
-	refused := Refusal{Data: []byte(`{"user":"u"`)}
-	if !(Subject{"resource", "u"}).CoversRefused(refused) || (Subject{"resource", "use"}).CoversRefused(refused) {
-		t.Error("a message that cannot be read is taken by a word of its own")
+	for data, ids := range map[string][]string{
+		`{"user":"u"`:            {"u", "user"},
+		`{"user":"u","note":""}`: {"u", "user", "note"},
+		`{"n":"\u0075"}`:         {"u", "n"},
+		"\xffu\xff\x00use":       {"u", "use"},
+		"üuü u2":                 nil,
+		"":                       nil,
+	} {
+		for _, id := range []string{"u", "us", "use", "user", "n", "note"} {
+			if got := (Subject{"resource", id}).CoversRefused(Refusal{Data: []byte(data)}); got != slices.Contains(ids, id) {
+				t.Errorf("%q belongs to %q: %v", data, id, got)
+			}
+		}
 	}
 }

@@ -62,7 +62,7 @@ type ErasedRecord struct {
 type ErasureApplied struct {
 	Common
 	ErasureID     string         `json:"erasure_id" ctx:"required"`     // id of the record
-	ErasedSubject string         `json:"erased_subject" ctx:"required"` // the data subject whose content was erased
+	ErasedSubject string         `json:"erased_subject" ctx:"required"` // keyed digest of the data subject whose content was erased; older facts hold its id
 	Reason        string         `json:"reason" ctx:"required"`         // the reason, for people
 	Records       []ErasedRecord `json:"records,omitempty"`             // the records whose content was erased
 }

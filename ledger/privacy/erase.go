@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -70,6 +71,38 @@ func (l Tables) ErasableRefusals(ctx context.Context, s ledger.Subject, tenant s
 		}
 		return nil
 	})
+}
+
+// ErasureRecords calls visit for the records that erasures in the tables name at sequences of any
+// stream. Of each record only stream, sequence and leaf are set.
+func (l Tables) ErasureRecords(ctx context.Context, sequences []uint64, visit func(tenant string, r schema.ErasedRecord)) error {
+	for part := range slices.Chunk(sequences, chsql.MostValues) {
+		for row := range l.sql.Rows(ctx, "erasure_records", chsql.Params{"sequences": chsql.Numbers(part)}) {
+			var tenant string
+			var sequence uint64
+			var r schema.ErasedRecord
+			if err := row.Scan(&tenant, &r.Stream, &sequence, &r.Leaf); err != nil {
+				return fmt.Errorf("read the facts of erasures: %w", err)
+			}
+			r.Sequence = int64(sequence)
+			visit(tenant, r)
+		}
+	}
+	return nil
+}
+
+// ErasureSubjects calls visit for every erasure in the tables, with its tenant and its subject as the
+// fact names it, the oldest first.
+func (l Tables) ErasureSubjects(ctx context.Context, visit func(tenant, erasureID, subject string, at time.Time)) error {
+	for row := range l.sql.Rows(ctx, "erasure_subjects", nil) {
+		var tenant, id, subject string
+		var at time.Time
+		if err := row.Scan(&tenant, &id, &subject, &at); err != nil {
+			return fmt.Errorf("read the facts of erasures: %w", err)
+		}
+		visit(tenant, id, subject, at)
+	}
+	return nil
 }
 
 func parametersOf(s ledger.Subject, tenant string) chsql.Params {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -26,6 +27,11 @@ type Erasure struct {
 	JetStream jetstream.JetStream // required
 	Ledger    *ledger.Ledger      // required
 	Subject   ledger.Subject      // required
+	// Ring is the ledger's ring. Its digest names the subject in the facts. Run requires it.
+	Ring proof.Ring
+	// Keys returns the tenants' key rings. With them a fact leaves out ids that redactions withhold.
+	// Nil means no keys.
+	Keys func() ([]schema.KeyRing, error)
 	// Tenant is the tenant of the events. Empty means every tenant.
 	Tenant string
 	// Reason and PolicyRefs are recorded in the fact permanently. Both should not name the
@@ -46,6 +52,25 @@ type Erasure struct {
 // Nothing was erased. Run a projector, and then the erasure again.
 var ErrNotProjected = errors.New("nothing is erased yet: no projector writes the fact of the erasure to the tables. Start one with `ctxledger project`, then run the erasure again")
 
+// ErrFactRefused means that the projector refused the facts of an erasure. Nothing was erased.
+// The quarantine has the reason.
+var ErrFactRefused = errors.New("nothing is erased: the fact of the erasure was refused. `ctxledger quarantine list` shows why; give --data the folder with the tenants' keys if a redaction withholds an id, then run the erasure again")
+
+// ErrNoRing means that the ring of the ledger is missing. The ring makes the keyed digest of the
+// subject.
+var ErrNoRing = errors.New("nothing is erased: the key file of the ledger is missing, so its facts cannot name the subject by a keyed digest; set --data to the folder that contains keys/ledger.proof")
+
+// WithheldError means that a part of the fact holds a value that a redaction withholds. Nothing was
+// erased.
+type WithheldError struct {
+	Part        string // "reason" or "policy ref"
+	RedactionID string
+}
+
+func (e *WithheldError) Error() string {
+	return fmt.Sprintf("nothing is erased: the %s contains a value that redaction %s withholds, and the fact keeps it for ever; write it without the value", e.Part, e.RedactionID)
+}
+
 // ErrRebuilding means that there is a second set of tables, which also holds the data. Wait for
 // the rebuild, or resume it.
 var ErrRebuilding = errors.New("a rebuild is running, or an interrupted one has left its tables: finish it with `ctxledger rebuild`, then run the erasure again")
@@ -58,10 +83,14 @@ type Erased struct {
 
 // Run erases. Run returns after it has erased everything of the data subject that was committed
 // at its start. Later events need another erasure. Errors: [ErrNotProjected], [ErrRebuilding],
-// or an error of a server. Run it again after each of them.
+// [ErrFactRefused], [ErrNoRing], *[WithheldError], or an error of a server. Run it again after each
+// of them.
 func (e Erasure) Run(ctx context.Context) (done Erased, err error) {
 	if e.Subject.IsZero() || e.Reason == "" || len(e.PolicyRefs) == 0 {
 		return done, errors.New("erasure: Subject, Reason and PolicyRefs are required")
+	}
+	if e.Ring.Secret.IsZero() {
+		return done, ErrNoRing
 	}
 	e.Log = cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 	// A second pass is needed if a producer repeats an event or a projector repairs a table at
@@ -97,7 +126,7 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 			}
 			return err
 		}},
-		{Verb: "await", Do: e.await},
+		{Verb: "await", Do: func(ctx context.Context) error { return e.await(ctx, d) }},
 		{Verb: "delete", Do: func(ctx context.Context) error { return e.deleteMessages(ctx, d) }},
 		{Verb: "unlist", Do: func(ctx context.Context) error { return e.unlist(ctx, d) }},
 	}, steps.Take)
@@ -107,8 +136,9 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 	return ids, err
 }
 
-// await waits until the facts are in the tables.
-func (e Erasure) await(ctx context.Context) error {
+// await waits until the facts are in the tables. Without its fact a message must not be deleted,
+// because a rebuild would then lack the leaf of the message.
+func (e Erasure) await(ctx context.Context, d doomed) error {
 	heads, err := streamio.ReadLastSequences(ctx, e.JetStream)
 	if err != nil {
 		return err
@@ -119,6 +149,18 @@ func (e Erasure) await(ctx context.Context) error {
 		return fmt.Errorf("wait for the fact of the erasure: %w", err)
 	case !level:
 		return ErrNotProjected
+	}
+	projected, sequences := make(toldLeaves), make([]uint64, len(d.list))
+	for i, m := range d.list {
+		sequences[i] = m.StreamSeq
+	}
+	if err := privacy.Of(e.Ledger).ErasureRecords(ctx, sequences, projected.add); err != nil {
+		return err
+	}
+	for _, m := range d.list {
+		if !projected.has(d.recordAt(m.Position), m.owner.tenant, m.left.Leaf) {
+			return ErrFactRefused
+		}
 	}
 	return nil
 }

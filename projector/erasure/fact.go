@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -24,7 +27,11 @@ const factBytes = 3 * schema.MaxEventBytes / 4
 
 // tell publishes facts for messages without one, and returns the ids of the erasures.
 func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
-	facts, err := e.facts(d, time.Now())
+	withheld, err := e.withheld(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := e.facts(d, withheld, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +51,7 @@ func (e Erasure) tell(ctx context.Context, d doomed) (ids []string, err error) {
 // facts returns facts for messages without one. Each owner has one erasure, with as many parts
 // as its records need. The id is a digest of the contents, so that two runs at the same time
 // publish the same fact once.
-func (e Erasure) facts(d doomed, at time.Time) (facts []*schema.Event, err error) {
+func (e Erasure) facts(d doomed, withheld *leak.Values, at time.Time) (facts []*schema.Event, err error) {
 	records := make(map[owner][]schema.ErasedRecord)
 	var owners []owner
 	for _, m := range d.list {
@@ -59,7 +66,7 @@ func (e Erasure) facts(d doomed, at time.Time) (facts []*schema.Event, err error
 		records[m.owner] = append(records[m.owner], m.left)
 	}
 	for _, of := range owners {
-		more, err := e.factsOf(of, records[of], at)
+		more, err := e.factsOf(of, records[of], withheld.Of(nil, []string{of.tenant}), at)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +75,58 @@ func (e Erasure) facts(d doomed, at time.Time) (facts []*schema.Event, err error
 	return facts, nil
 }
 
+// withheld returns the values that redactions withhold.
+func (e Erasure) withheld(ctx context.Context) (*leak.Values, error) {
+	keys, err := leak.ReadKeys(e.Keys)
+	if err != nil {
+		return nil, err
+	}
+	values := leak.NewValues(keys)
+	list, err := privacy.Of(e.Ledger).WithheldThrough(ctx, uuid.Nil, 0)
+	for _, v := range list {
+		values.Learn(v)
+	}
+	return values, err
+}
+
+// without leaves out the ids of an owner and its records that are withheld. With such an id the fact
+// would itself be refused.
+func without(withheld leak.Set, of owner, records []schema.ErasedRecord) (owner, []schema.ErasedRecord) {
+	ids := []*string{&of.session}
+	for i := range records {
+		r := &records[i]
+		ids = append(ids, &r.Source, &r.SessionID, &r.RunID, &r.TurnID, &r.ItemID)
+	}
+	for _, id := range ids {
+		if len(withheld.InWord([]byte(*id))) > 0 {
+			*id = ""
+		}
+	}
+	return of, records
+}
+
+// mayStay returns an error if a text of the operator holds a withheld value.
+func (e Erasure) mayStay(withheld leak.Set) error {
+	for i, text := range append([]string{e.Reason}, e.PolicyRefs...) {
+		if found := withheld.InWord([]byte(text)); len(found) > 0 {
+			part := "policy ref"
+			if i == 0 {
+				part = "reason"
+			}
+			return &WithheldError{Part: part, RedactionID: found[0].Value.RedactionID}
+		}
+	}
+	return nil
+}
+
 // factsOf returns the facts of one owner's records.
-func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, at time.Time) (facts []*schema.Event, err error) {
-	about, err := json.Marshal([]any{of.tenant, of.session, e.Subject.String(), e.Reason, e.PolicyRefs, records}, json.Deterministic(true))
+func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, withheld leak.Set, at time.Time) (facts []*schema.Event, err error) {
+	if err := e.mayStay(withheld); err != nil {
+		return nil, err
+	}
+	of, records = without(withheld, of, records)
+	subject := e.nameFor(of.tenant)
+	about, err := json.Marshal([]any{of.tenant, of.session, subject, e.Reason, e.PolicyRefs, records}, json.Deterministic(true))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +138,7 @@ func (e Erasure) factsOf(of owner, records []schema.ErasedRecord, at time.Time) 
 	}
 	for part := range parts {
 		fact := &schema.ErasureApplied{
-			Common: schema.Common{PolicyRefs: schema.Refs(e.PolicyRefs...)}, ErasureID: id, ErasedSubject: e.Subject.String(), Reason: e.Reason,
+			Common: schema.Common{PolicyRefs: schema.Refs(e.PolicyRefs...)}, ErasureID: id, ErasedSubject: subject, Reason: e.Reason,
 			Records: parts[part],
 		}
 		if len(parts) > 1 {

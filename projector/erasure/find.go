@@ -45,6 +45,33 @@ func (e Erasure) Find(ctx context.Context) (Erasable, error) {
 	return d.Erasable, nil
 }
 
+// An Earlier is an erasure of the same subject.
+type Earlier struct {
+	ErasureID string    `json:"erasure_id"`
+	Tenant    string    `json:"tenant"`
+	At        time.Time `json:"at"` // by the stream
+}
+
+// Earlier returns the erasures of the subject that the tables have, the oldest first. Facts name the
+// subject by its digest; facts of earlier versions name it by its id.
+func (e Erasure) Earlier(ctx context.Context) (list []Earlier, err error) {
+	err = privacy.Of(e.Ledger).ErasureSubjects(ctx, func(tenant, id, subject string, at time.Time) {
+		tenant = schema.TenantOf(tenant)
+		if e.Tenant != "" && e.Tenant != tenant {
+			return
+		}
+		if subject == e.Subject.String() || subject == e.nameFor(tenant) {
+			list = append(list, Earlier{id, tenant, at})
+		}
+	})
+	return list, err
+}
+
+// nameFor returns the name of the subject in the facts of a tenant.
+func (e Erasure) nameFor(tenant string) string {
+	return ledger.Subject{Kind: e.Subject.Kind, ID: e.Ring.SubjectDigest(tenant, e.Subject.String())}.String()
+}
+
 func (e *Erasable) add(o Erasable) {
 	e.Events, e.Repeats, e.Refused, e.Copies = e.Events+o.Events, e.Repeats+o.Repeats, e.Refused+o.Refused, e.Copies+o.Copies
 	e.Kept = o.Kept
@@ -169,6 +196,11 @@ func (t toldLeaves) any(at recordPlace, tenant string) bool {
 	return slices.ContainsFunc(t[at], func(l toldLeaf) bool { return l.tenant == tenant })
 }
 
+func (t toldLeaves) add(tenant string, r schema.ErasedRecord) {
+	at := recordPlace{r.Stream, uint64(r.Sequence)}
+	t[at] = append(t[at], toldLeaf{schema.TenantOf(tenant), strings.ToLower(r.Leaf)})
+}
+
 // open opens the streams of events, and reads which messages their facts name.
 func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err error) {
 	n, err := streamio.ReadPartitions(ctx, e.JetStream)
@@ -184,8 +216,7 @@ func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err erro
 		d.streams[from.Incarnation] = from.Stream
 		err = readErasures(ctx, from, func(fact *schema.ErasureApplied, tenant string, _ time.Time) {
 			for _, r := range fact.Records {
-				at := recordPlace{r.Stream, uint64(r.Sequence)}
-				told[at] = append(told[at], toldLeaf{schema.TenantOf(tenant), strings.ToLower(r.Leaf)})
+				told.add(tenant, r)
 			}
 		})
 		if err != nil {

@@ -6,9 +6,7 @@ FROM
     SELECT
         incarnation, stream_seq, recorded_at, toString(tenant) AS tenant, session_id,
         toString(source) AS source, sequence, run_id, turn_id, has({kept:Array(String)}, toString(event_type)) AS kept,
-        if(
-            {kind:String} != 'item' AND startsWith(event_type, {item_types:String}), JSONExtractString(data, 'item_id'),
-            '') AS item
+        if(startsWith(event_type, {item_types:String}), JSONExtractString(data, 'item_id'), '') AS item
     FROM events FINAL
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -31,8 +32,9 @@ func EraseCommand(a *cli.App) *cobra.Command {
 		Long: `Erase every event of a subject: its messages from the streams, its rows and their salts
 from the tables, and its copies in CTX_QUARANTINE. The leaves of the log stay, and say
 nothing without the salts; evidence packs still verify. The fact
-context.erasure.applied stays, too. It holds the subject, the reason, the policies and
-the places of the records.
+context.erasure.applied stays, too. It holds the reason, the policies, the places of
+the records, and a keyed digest of the subject. The key is in keys/ledger.proof of the
+data folder. --dry-run finds earlier erasures of the subject by it.
 
 A subject is the resource_id of events, or session:ID, run:ID, thread:ID or item:ID.
 Redactions stay: they hold no content, and keep a value from coming back. The reason
@@ -84,15 +86,31 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 	if err != nil {
 		return err
 	}
+	readRing, err := a.RingIfAny()
+	if err != nil {
+		return err
+	}
+	if readRing == nil {
+		return erasure.ErrNoRing
+	}
+	ring, err := readRing()
+	if err != nil {
+		return err
+	}
 	e := erasure.Erasure{
-		JetStream: js, Ledger: l, Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs, Log: a.Log(),
+		JetStream: js, Ledger: l, Ring: ring, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
+		Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs,
+	}
+	earlier, err := e.Earlier(ctx)
+	if err != nil {
+		return err
 	}
 	found, err := e.Find(ctx)
 	if err != nil {
 		return err
 	}
 	if flags.dryRun || found.IsZero() {
-		return printErased(a, erasure.Erased{Erasable: found}, flags, "to erase")
+		return printErased(a, erasure.Erased{Erasable: found}, earlier, flags, "to erase")
 	}
 	if !flags.yes {
 		if err := confirmErasure(a, subject, found); err != nil {
@@ -103,7 +121,7 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 	if err != nil {
 		return cli.Interrupted(ctx, err, "what is erased so far stays erased; run it again to finish")
 	}
-	return printErased(a, done, flags, "erased")
+	return printErased(a, done, earlier, flags, "erased")
 }
 
 // confirmErasure asks a terminal, and refuses anybody else.
@@ -123,14 +141,20 @@ func countErasable(e erasure.Erasable) string {
 	return fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
 }
 
-func printErased(a *cli.App, done erasure.Erased, flags eraseFlags, verb string) error {
+func printErased(a *cli.App, done erasure.Erased, earlier []erasure.Earlier, flags eraseFlags, verb string) error {
 	if flags.output == "json" {
-		text, err := json.Marshal(done, json.FormatNilSliceAsNull(false))
+		text, err := json.Marshal(struct {
+			erasure.Erased
+			Earlier []erasure.Earlier `json:"earlier"`
+		}{done, earlier}, json.FormatNilSliceAsNull(false))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Out, "%s\n", text)
 		return nil
+	}
+	for _, e := range earlier {
+		fmt.Fprintf(a.Out, "earlier: %s of tenant %s on %s\n", ui.Safe(e.ErasureID), ui.Safe(e.Tenant), e.At.Format(time.RFC3339))
 	}
 	if done.IsZero() {
 		fmt.Fprintln(a.Out, "nothing to erase")
