@@ -24,8 +24,11 @@ const (
 	// contradicts its subject. An identity is (tenant, source, id). Rows of an event
 	// without a tenant have the tenant "default".
 	SubjectRules Rules = 4
+	// DoorRules check the rules of [schema.CheckDoor]. They also refuse a redaction that would turn
+	// against its tenant: one of a word of the contract, and one that holds its value itself.
+	DoorRules Rules = 5
 	// NewestRules are the newest that this program knows.
-	NewestRules = SubjectRules
+	NewestRules = DoorRules
 )
 
 // rules is the version of the batch. A batch that was given none has the newest.

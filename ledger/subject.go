@@ -69,7 +69,9 @@ func (s Subject) IsZero() bool { return s == Subject{} }
 
 // KeptTypes are the types of events that no erasure removes. A redaction has no content, and
 // without it the value that it withholds could come back; the others are about the ledger.
-var KeptTypes = []string{string(schema.TypeRedactionApplied), string(schema.TypeErasureApplied), string(schema.TypeExported)}
+var KeptTypes = []string{
+	string(schema.TypeRedactionApplied), string(schema.TypeRedactionRevoked), string(schema.TypeErasureApplied), string(schema.TypeExported),
+}
 
 // Covers reports whether an event is of the subject and not of a type that stays.
 func (s Subject) Covers(e *schema.Event) bool {

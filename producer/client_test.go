@@ -206,7 +206,7 @@ func TestGuardHoldsEverywhere(t *testing.T) {
 			t.Error(err)
 		} else if r, ok := fact.(*schema.RedactionApplied); ok {
 			redactions[r.RedactionID] = r.RedactedFields
-			if len(r.Fingerprints) != 1 || r.RedactionState != schema.RedactionMasked {
+			if len(r.Fingerprints) == 0 || r.Fingerprints[0].Length != int64(len(secretValue)) || r.RedactionState != schema.RedactionMasked {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -248,7 +248,7 @@ func TestManyFingerprints(t *testing.T) {
 	if err := client.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen, ofOne := map[string]bool{}, 0
 	for _, e := range b.Events(t) {
 		fact, err := e.Decode()
 		if err != nil {
@@ -256,14 +256,21 @@ func TestManyFingerprints(t *testing.T) {
 		}
 		if r, ok := fact.(*schema.RedactionApplied); ok {
 			for _, f := range r.Fingerprints {
-				seen[f.HMAC] = true
+				seen[f.HMAC] = f.Length == int64(len(values[0])) // as it is, and in upper case
 			}
-			if r.TargetRef == "one" && len(r.Fingerprints) != 1 {
-				t.Errorf("one value was withheld, and %d are listed", len(r.Fingerprints))
+			if r.TargetRef == "one" {
+				ofOne = len(r.Fingerprints)
 			}
 		}
 	}
-	if len(seen) != len(values) {
-		t.Errorf("%d fingerprints, not %d", len(seen), len(values))
+	verbatim := 0
+	for _, itself := range seen {
+		if itself {
+			verbatim++
+		}
+	}
+	// Some base64 of two values that differ in one character is the same.
+	if ofOne != 9 || verbatim != 2*len(values) || len(seen) < 7*len(values) {
+		t.Errorf("%d fingerprints of one value, %d of all, %d of the texts themselves", ofOne, len(seen), verbatim)
 	}
 }

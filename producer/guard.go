@@ -169,8 +169,10 @@ func redaction(source, what string, target schema.Ref, hits []redact.Hit, fields
 	hit := hits[0]
 	var found []schema.Fingerprint
 	for _, h := range hits {
-		if h.Fingerprint != nil && !slices.Contains(found, *h.Fingerprint) {
-			found = append(found, *h.Fingerprint)
+		for _, fp := range h.Fingerprints {
+			if !slices.Contains(found, fp) {
+				found = append(found, fp)
+			}
 		}
 	}
 	chunks := facts.Chunk(found, maxFingerprints, func(schema.Fingerprint) int { return 1 })

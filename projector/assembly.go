@@ -105,14 +105,14 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 		return err
 	}
 	a.fresh = leak.NewValues(b.withheld.Keys)
-	for _, r := range a.withholds {
-		a.fresh.Learn(r.Value)
+	for _, c := range a.changes {
+		a.fresh.Apply(c)
 	}
 	return nil
 }
 
 // mask masks the withheld values in events. mask also returns the sequences of redactions that
-// withhold nothing, because they are refused for their id.
+// change nothing, because an earlier message has their id.
 func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) (masked []decode.Event, void map[uint64]bool, err error) {
 	first := events[0].Position.StreamSeq
 	if a.messages > 0 {
@@ -124,7 +124,7 @@ func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) 
 	}
 	void = make(map[uint64]bool)
 	masked = b.withheld.FindAfter(a.fresh, events, func(earlier []decode.Event, e decode.Event) bool {
-		void[e.Position.StreamSeq] = a.conflicts(known, earlier, e)
+		void[e.Position.StreamSeq] = a.repeats(known, earlier, e)
 		return !void[e.Position.StreamSeq]
 	})
 	return masked, void, nil
@@ -141,23 +141,21 @@ func (a *assembly) extend(events []decode.Event, arrived, began time.Time) {
 	a.decoding += time.Since(began)
 }
 
-// tell adds the values that an event withholds.
+// tell adds the changes of redactions and revocations.
 func (a *assembly) tell(e decode.Event) {
 	if len(e.Violations) > 0 {
 		return
 	}
-	for _, value := range leak.Of(e.Envelope, e.Fact) {
-		a.withholds = append(a.withholds, leak.Withholding{Sequence: e.Position.StreamSeq, Value: value})
-	}
+	a.changes = append(a.changes, leak.ChangesOf(e.Position.StreamSeq, e.Envelope, e.Fact)...)
 }
 
-// knownRedactions looks up the redactions among messages whose identity may be known.
-// Redactions cannot wait for the end of the batch, because a redaction that counts changes the
+// knownRedactions looks up the redactions and revocations among messages whose identity may be
+// known. Redactions cannot wait for the end of the batch, because a redaction that counts changes the
 // result of later messages.
 func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, e := range all {
-		if len(e.Violations) == 0 && b.seen.Maybe(e.Hash) && len(leak.Of(e.Envelope, e.Fact)) > 0 {
+		if len(e.Violations) == 0 && b.seen.Maybe(e.Hash) && len(leak.ChangesOf(0, e.Envelope, e.Fact)) > 0 {
 			unsure = append(unsure, e)
 		}
 	}
@@ -168,21 +166,22 @@ func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first
 	return known, nil
 }
 
-// conflicts reports whether another event has the id of e. The other event is known, or is in
-// this batch. Events in earlier are in the batch but not yet placed.
-func (a *assembly) conflicts(known map[decode.Identity]ledger.Known, earlier []decode.Event, e decode.Event) bool {
+// repeats reports whether an earlier message has the id of e, with the same event or another one.
+// The earlier message is known, or is in this batch. Messages in earlier are in the batch but not
+// yet placed.
+func (a *assembly) repeats(known map[decode.Identity]ledger.Known, earlier []decode.Event, e decode.Event) bool {
 	id := e.Identity()
 	first, again := a.firsts.of(e)
 	if !again {
 		first, again = known[id]
 	}
 	if again && before(first.Position, e.Position) {
-		return first.Digest != e.Digest
+		return true
 	}
 	for _, some := range [][]decode.Event{a.unsure, earlier} {
 		for _, other := range some {
 			if len(other.Violations) == 0 && other.Identity() == id {
-				return other.Digest != e.Digest
+				return true
 			}
 		}
 	}

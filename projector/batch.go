@@ -12,12 +12,12 @@ import (
 type batch struct {
 	ledger.Range
 	outcome
-	bytes     int // of the messages as received
-	links     []trace.Link
-	stages    []stage            // the work that was done before the batch's span could begin
-	withholds []leak.Withholding // the values that its redactions withhold
-	landed    chan struct{}      // closed once the batch is committed
-	free      chan<- *ledger.Batch
+	bytes   int // of the messages as received
+	links   []trace.Link
+	stages  []stage       // the work that was done before the batch's span could begin
+	changes []leak.Change // of its redactions and revocations
+	landed  chan struct{} // closed once the batch is committed
+	free    chan<- *ledger.Batch
 }
 
 // land releases a batch that is committed.

@@ -51,9 +51,9 @@ func (b *builder) depart(made batch) batch {
 	for _, e := range made.quarantined {
 		conflicts[e.Position.StreamSeq] = true
 	}
-	for _, r := range made.withholds {
-		if !conflicts[r.Sequence] {
-			b.withheld.LearnOf(r)
+	for _, c := range made.changes {
+		if !conflicts[c.Sequence] {
+			b.withheld.Apply(c)
 		}
 	}
 	b.flights = append(b.flights, flight{made.First, made.landed, made.firsts})

@@ -159,8 +159,14 @@
 // The search covers the payload, the subject, and the names and values of headers. Each text is
 // searched as received and decoded. Decoding covers the escapes of JSON (three layers), percent
 // encoding, and the base64 of a structured event. Values below [fingerprint.Prefix] bytes have
-// no fingerprint and are not found. The search also misses values in other encodings, in other
-// cases or split over two fields.
+// no fingerprint and are not found. A redaction of the SDK has fingerprints of further forms of a
+// value, which package redact lists. The search misses all other forms.
+//
+// By [ledger.DoorRules] a redaction is refused if it would turn against its tenant: if a fingerprint
+// is of a word of the contract, see [schema.Words], or if the redaction holds its own value. The ids
+// of other events are not compared, because they may come from any stream. The fact
+// context.redaction.revoked takes a redaction back from its position on. A value stays withheld as
+// long as another redaction of it is in force.
 //
 // The remains of such a message must not reveal the value. The message id and text that looks
 // like a bare digest are removed, and other faults are not named. The digest of the range in
@@ -207,7 +213,7 @@
 //   - The identity and order of an event apply within its stream, because only one stream gives
 //     the same result twice. A producer that sends one source and id under two sessions makes
 //     two events, one in each stream.
-//   - A redaction counts in another stream once its own projector has committed it and the
+//   - A redaction or revocation counts in another stream once its own projector has committed it and the
 //     other projector has checked for it. A projector checks before a batch, at most once a
 //     second. A withheld value that arrives in the meantime gets into the tables. A
 //     [recheck.Rechecker] finds it.

@@ -41,9 +41,7 @@ func (b *builder) loadWithheld(ctx context.Context) error {
 		b.withheld = leak.NewValues(keys)
 		maps.DeleteFunc(b.unknown, func(k leak.UnknownKey, _ bool) bool { return keys.Has(k.Tenant, k.ID) })
 		b.noteUnknown(values)
-		for _, value := range values {
-			b.withheld.Learn(value)
-		}
+		b.withheld.Load(values)
 		return nil
 	})
 }

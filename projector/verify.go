@@ -59,11 +59,14 @@ func (rc *recovery) verifyAgain(ctx context.Context) error {
 	if last := info.State.LastSeq; last < rc.last.Last {
 		return fmt.Errorf("%w: it ends at %d, before the last commit at %d", streamio.ErrStreamForked, last, rc.last.Last)
 	}
+	if info.State.FirstSeq > rc.last.Last {
+		return nil // the whole commit has left the stream
+	}
 	messages, err := rc.source.ReadRange(ctx, rc.last.Last, rc.last.Last, 1)
 	switch {
 	case err != nil:
 		return err
-	case (len(messages) == 0 || messages[0].Erased != nil) && info.State.FirstSeq <= rc.last.Last:
+	case len(messages) == 0 || messages[0].Erased != nil:
 		return rc.verifyRange(ctx, rc.last)
 	}
 	return rc.compare(ctx, rc.last, messages)

@@ -41,7 +41,7 @@ func (w *writer) commit(ctx context.Context, b batch) error {
 	w.last, w.checked = b.rows.Range, time.Now()
 	w.signer.Committed(b.rows.Log, b.RecordedAt)
 	rows := b.rows.Rows()
-	if rows["redactions"] > 0 {
+	if len(b.changes) > 0 {
 		if err := w.tellSiblings(ctx); err != nil {
 			return err
 		}

@@ -133,9 +133,9 @@ func (e *Event) Set(name, value string) error {
 		e.Sequence = &sequence
 		return nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, value)
+	t, err := e.form.parseTime(name, value)
 	if err != nil {
-		return fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
+		return err
 	}
 	if t = t.UTC(); !validTime(t) {
 		return fmt.Errorf("%s %q: want a year from %d to %d, which a DateTime64(9) can hold", name, value, minYear, maxYear)

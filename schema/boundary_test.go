@@ -225,7 +225,7 @@ func TestRule6Correlation(t *testing.T) {
 		{"the same id, escaped", TypeItemAdded, ms{"turn_id": `"turn\u002d3"`}, ""},
 		{"null", TypeItemAdded, ms{"turn_id": `null`}, ""},
 		{"deeper down", TypeItemAdded, ms{"metadata": `{"turn_id":"turn-9"}`}, ""},
-		{"a resource is no data subject", TypeResourceResolved, ms{"binding_id": `"res-9"`}, ""},
+		{"a resource is no data subject", TypeResourceResolved, ms{"binding_id": `"res-9"`}, "id_mismatch /subject"},
 		{"but elsewhere it is", TypeItemAdded, ms{"resource_id": `"user-1"`}, not + "resource_id"},
 		{"the event type", TypeItemAdded, ms{"event_type": `"context.item.updated"`}, not + "event_type"},
 	})

@@ -31,6 +31,11 @@
 // An independent engine validates the golden events against the schemas. Another test compares
 // the schemas with the released schemas (released/). UPDATE=1 writes the generated files.
 //
+// JSON Schema expresses names, types, required members, and that they are not empty. It does not
+// express the boundary rules, conservation, ids that name their own record, blank texts, and the
+// forms of attributes, digests and fingerprints: [Doc] lists these rules. The schemas refuse nothing
+// that Go accepts. Rules of [CheckDoor] hold from a position of a stream on.
+//
 // The decoder and the walk of the boundary rules define the contract. A reader that decodes and
 // checks in one pass accepts most events (read.go). The reader leaves all other events to the
 // decoder and the walk. A writer encodes and checks a producer's facts in one pass (write.go).

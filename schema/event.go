@@ -41,6 +41,8 @@ type Event struct {
 	Extensions map[string]string
 	// Data is the payload verbatim: JSON text for every known type.
 	Data []byte
+
+	form form
 }
 
 // ErrUnknownType is wrapped by [Event.Decode] for a type that this version of the contract does
@@ -76,7 +78,7 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 	case err != nil:
 		return nil, err
 	case clean:
-		return check(e, fact, clean, e.checkAttributes()), nil
+		return CheckDoor(e, fact, check(e, fact, clean, e.checkAttributes())), nil
 	}
 	_, found := Validate(e)
 	return found, nil

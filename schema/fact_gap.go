@@ -28,6 +28,19 @@ type RedactionApplied struct {
 func (*RedactionApplied) EventType() Type    { return TypeRedactionApplied }
 func (f *RedactionApplied) RecordID() string { return f.RedactionID }
 
+// RedactionRevoked records that the operator took a redaction back. From the position of the fact
+// on, the redaction withholds nothing. Values that were masked before stay masked, and a value that
+// another redaction withholds stays withheld. A later redaction counts again.
+type RedactionRevoked struct {
+	Common
+	RedactionID string `json:"redaction_id" ctx:"required"` // the redaction that was taken back
+	Reason      string `json:"reason" ctx:"required"`       // the reason, for people
+	ActorRef    Ref    `json:"actor_ref,omitzero"`          // the actor that decided
+}
+
+func (*RedactionRevoked) EventType() Type    { return TypeRedactionRevoked }
+func (f *RedactionRevoked) RecordID() string { return f.RedactionID }
+
 // Missing is a known gap in the context. Missing names the missing information, the owner that
 // can supply the information, and a summary for the user. No member can grant a permission.
 type Missing struct {

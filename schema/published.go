@@ -147,15 +147,18 @@ func rulesOf(t Type) []string {
 		"the event has a time, no name occurs twice, and text is valid UTF-8",
 		"no member declares the status of a turn, task, run, step, tool call or approval (rule 1)",
 		"a correlation id at the top level of data equals the id in the attributes (rule 6)",
+		"required texts, reasons, policies, owners, references, ids and sources are not blank",
+		"no record is its own source, parent, cause or replacement",
+		"source is a URI-reference, dataschema and subject are those of the type and the record, data is JSON in UTF-8, times have the form of RFC 3339",
 	}
 	fact := t.New()
 	switch fact.(type) {
 	case *SelectionCompleted:
 		rules = append(rules, "each candidate is either selected or omitted, each omission has a reason, and part is from 1 to parts (rule 4)")
-	case *RedactionApplied:
-		rules = append(rules, "policy_refs and a reason are present (rule 5)")
+	case *RedactionApplied, *RedactionRevoked:
+		rules = append(rules, "policy_refs and a reason are present (rule 5)", "a fingerprint has its exact form; one of a word of the contract is refused")
 	case *InjectionApplied, *AssemblyCreated, *ItemAdded, *ItemUpdated:
-		rules = append(rules, "content is absent if redaction_state is removed or policy_blocked (rule 5)")
+		rules = append(rules, "content and parts are absent if redaction_state is removed or policy_blocked (rule 5)")
 	case *MissingDetected, *MissingRequested:
 		rules = append(rules, "question, requested_from, requested_action and user_summary are present")
 	case *PressureApplied:

@@ -22,6 +22,8 @@ type reader struct {
 	at    int    // offset of the next byte
 	depth int    // number of open objects and arrays
 	free  bool   // whether the reader is below a member with foreign content
+	// odd is set when a text that may be blank is read.
+	odd bool
 	// spaced is set when white space is read; see ref.
 	spaced bool
 	rules  ruling
@@ -78,6 +80,7 @@ var plans = func() map[Type]*plan {
 func readFact(e *Event) (Fact, bool) {
 	kind, version, err := contract.parse(e.Type)
 	p := plans[kind]
+	e.form.maybeBlank = true
 	if err != nil || p == nil || version != contract.of(kind) || len(e.Data) > MaxEventBytes {
 		return nil, false
 	}
@@ -88,6 +91,7 @@ func readFact(e *Event) (Fact, bool) {
 	q.space()
 	// Only the content mode of an item shows whether the item is a summary.
 	ok = ok && q.at == len(q.data) && concernsOf(fact) == q.rules.concerns
+	e.form.maybeBlank = q.odd || !ok
 	*q = reader{}
 	readers.Put(q)
 	return fact, ok
@@ -234,6 +238,7 @@ func (q *reader) string() (string, bool) {
 	}
 	start := q.at + 1
 	at := plainEnd(q.text, start)
+	q.odd = q.odd || q.text[start] <= ' ' || q.text[start] == '"' || q.text[start] == '\\' || q.text[start] >= utf8.RuneSelf
 	if at < len(q.text) && q.text[at] == '"' {
 		q.at = at + 1
 		return q.text[start:at], true

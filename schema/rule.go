@@ -11,7 +11,9 @@ func checkRules(fact Fact) Violations {
 	case *SelectionCompleted:
 		return checkSelection(f)
 	case *RedactionApplied:
-		return checkRedaction(f)
+		return checkPolicy(f.Common, "name the policy that demanded the redaction")
+	case *RedactionRevoked:
+		return checkPolicy(f.Common, "name the policy that allows to take the redaction back")
 	case *CompactionStarted:
 		return checkSourceWindow(&f.Compaction)
 	case *CompactionCompleted:
@@ -135,12 +137,12 @@ func element(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
 func quote(id string) string { return strconv.Quote(Clip(id)) }
 
-// checkRedaction checks rule 5: a redaction names its policy.
-func checkRedaction(r *RedactionApplied) Violations {
-	if len(r.PolicyRefs) > 0 {
+// checkPolicy checks rule 5: a redaction, and its revocation, name a policy.
+func checkPolicy(c Common, fix string) Violations {
+	if len(c.PolicyRefs) > 0 {
 		return nil
 	}
-	return Violations{{CodeNoPolicy, "/data/policy_refs", "nothing", "name the policy that demanded the redaction"}}
+	return Violations{{CodeNoPolicy, "/data/policy_refs", "nothing", fix}}
 }
 
 // checkWithheld checks rule 5: content of a removed or blocked item stays out.

@@ -106,6 +106,9 @@ func (d *documentReader) take(name string, value jsontext.Value) {
 	if err == nil && !(value.Kind() == 'n' && name != "specversion") {
 		err = d.event.Set(name, text)
 	}
+	if former := d.event.form.former; former != nil && former.Fix == "" {
+		former.Fix = "correct the attribute"
+	}
 	if err != nil && d.fault == nil {
 		d.fault = &Violation{CodeAttribute, "/" + pointerToken(Clip(name)), err.Error(), "correct the attribute"}
 	}
@@ -144,6 +147,9 @@ func (d *documentReader) takeData() {
 		text, err := attributeText(d.data64)
 		if err == nil {
 			e.Data, err = base64.StdEncoding.DecodeString(text)
+			if strings.ContainsAny(text, "\r\n") {
+				e.form.refused = append(e.form.refused, &Violation{CodeNotCloudEvent, "/data_base64", "base64 with line breaks", "send it without line breaks (RFC 4648)"})
+			}
 		}
 		if err != nil || d.data64.Kind() != '"' {
 			fail("/data_base64", "text that is not base64", "send the bytes in base64")

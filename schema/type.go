@@ -47,6 +47,7 @@ const (
 	TypeSummaryCreated      Type = "context.summary.created"
 	TypeSummaryRefreshed    Type = "context.summary.refreshed"
 	TypeRedactionApplied    Type = "context.redaction.applied"
+	TypeRedactionRevoked    Type = "context.redaction.revoked"
 	TypeMissingDetected     Type = "context.missing.detected"
 	TypeMissingRequested    Type = "context.missing.requested"
 	TypeMissingResolved     Type = "context.missing.resolved"
@@ -89,6 +90,7 @@ var factories = map[Type]func() Fact{
 	TypeSummaryCreated:      func() Fact { return new(SummaryCreated) },
 	TypeSummaryRefreshed:    func() Fact { return new(SummaryRefreshed) },
 	TypeRedactionApplied:    func() Fact { return new(RedactionApplied) },
+	TypeRedactionRevoked:    func() Fact { return new(RedactionRevoked) },
 	TypeMissingDetected:     func() Fact { return new(MissingDetected) },
 	TypeMissingRequested:    func() Fact { return new(MissingRequested) },
 	TypeMissingResolved:     func() Fact { return new(MissingResolved) },

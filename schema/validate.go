@@ -34,10 +34,15 @@ const (
 // publisher refuses the event of an unknown type. A reader keeps the event if it has no other
 // violation.
 func Validate(e *Event) (Fact, Violations) {
-	return validate(e, e.checkAttributes())
+	fact, found := ValidateRecorded(e)
+	return fact, CheckDoor(e, fact, found)
 }
 
-// ReadMessage combines [ParseMessage] and [Validate], and checks the attributes only once. A
+// ValidateRecorded is [Validate] by the rules that hold at every position of a stream. Records of a
+// ledger and of packs may be older than the rules of [CheckDoor].
+func ValidateRecorded(e *Event) (Fact, Violations) { return validate(e, e.checkAttributes()) }
+
+// ReadMessage combines [ParseMessage] and [ValidateRecorded], and checks the attributes only once. A
 // message that ParseMessage refuses is unread: its error is the only violation, and the event may
 // be nil.
 func ReadMessage(header map[string][]string, payload []byte) (e *Event, fact Fact, found Violations, unread bool) {
@@ -131,6 +136,7 @@ func (e *Event) checkEnvelope() error {
 }
 
 func (e *Event) checkAttributes() (found Violations) {
+	e.form.foreign = false
 	refuse := func(code Code, name, what, fix string) {
 		found = append(found, &Violation{code, "/" + name, what, fix})
 	}
@@ -143,6 +149,10 @@ func (e *Event) checkAttributes() (found Violations) {
 		if len(value) > MaxIDBytes {
 			refuse(CodeTooLarge, name, strconv.Itoa(len(value))+" bytes", "keep attributes within "+strconv.Itoa(MaxIDBytes)+" bytes")
 		}
+		if printablePrefix(value) == len(value) {
+			return
+		}
+		e.form.foreign = true
 		if !printable(value) {
 			refuse(CodeAttribute, name, "control characters or invalid UTF-8", "CloudEvents strings hold printable Unicode")
 		}
@@ -249,10 +259,12 @@ const (
 	CodeWithheld        Code = "withheld_content"
 	CodeInline          Code = "inline_content"         // content in a place that allows only a reference
 	CodeReintroduced    Code = "redaction_reintroduced" // from the projector: a value that an earlier redaction withholds
+	CodeRedactedWord    Code = "redaction_of_word"      // from the projector: a redaction of a word of the contract
 	CodeIDConflict      Code = "id_conflict"
 	CodeTenantMismatch  Code = "tenant_mismatch"  // from the projector: the subject belongs to another tenant
 	CodeSubjectMismatch Code = "subject_mismatch" // from the projector: the subject belongs to another runtime, bucket or type
 	CodeTooDeep         Code = "too_deep"
+	CodeOwnSource       Code = "own_source" // a record that names itself as its source, parent or replacement
 	CodeRuntimeStatus   Code = "runtime_status"
 	CodePermission      Code = "permission"
 	CodeAnswer          Code = "marked_as_answer"

@@ -22,6 +22,7 @@ type writer struct {
 	data  []byte
 	depth int  // number of open objects, and of open arrays of plain JSON
 	free  bool // whether the writer is below a member with foreign content
+	odd   bool // whether a written text may be blank
 	rules ruling
 }
 
@@ -44,6 +45,7 @@ func EncodeData(e *Event, fact Fact) ([]byte, bool) {
 	*w = writer{data: w.data[:0], rules: ruling{event: e, concerns: concernsOf(fact)}}
 	ok := w.object(p, v)
 	w.rules = ruling{}
+	e.form.maybeBlank = w.odd || !ok
 	if !ok || len(w.data) > MaxEventBytes {
 		return nil, false
 	}
@@ -180,6 +182,7 @@ func (w *writer) float(n float64) bool {
 }
 
 func (w *writer) string(s string) bool {
+	w.odd = w.odd || maybeBlank(s)
 	if plainEnd(s, 0) == len(s) {
 		w.data = append(append(append(w.data, '"'), s...), '"')
 		return true

@@ -20,8 +20,8 @@ type Withheld struct {
 	Fingerprint schema.Fingerprint
 }
 
-// WithheldThrough returns the fingerprints of every redaction, each once, in the order of their
-// first redactions. Of the stream incarnation it reads redactions up to the sequence through,
+// WithheldThrough returns the fingerprints of the redactions in force, each once for a redaction, in
+// the order of the redactions. A redaction is in force unless the operator revoked it later. Of the stream incarnation it reads redactions up to the sequence through,
 // of other streams all. A nil incarnation names no stream, so all are returned.
 func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
 	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
@@ -50,6 +50,25 @@ func (l Tables) Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Posi
 			return nil, fmt.Errorf("read quarantine: %w", err)
 		}
 		list = append(list, p)
+	}
+	return list, nil
+}
+
+// InForce is a place of a redaction in force: the last fact of the redaction in a session.
+type InForce struct {
+	Tenant, Session, RedactionID string
+	Incarnation                  uuid.UUID
+	StreamSeq                    uint64
+}
+
+// InForce returns the places of a redaction that no later fact revoked. An empty tenant is all.
+func (l Tables) InForce(ctx context.Context, tenant, redactionID string) (list []InForce, err error) {
+	for row := range l.sql.Rows(ctx, "in_force", chsql.Params{"tenant": chsql.Text(tenant), "redaction": chsql.Text(redactionID)}) {
+		at := InForce{RedactionID: redactionID}
+		if err := row.Scan(&at.Tenant, &at.Session, &at.Incarnation, &at.StreamSeq); err != nil {
+			return nil, fmt.Errorf("look for the redaction: %w", err)
+		}
+		list = append(list, at)
 	}
 	return list, nil
 }

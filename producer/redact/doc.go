@@ -6,6 +6,22 @@
 // return their places as hits. The hits of a [Guard.Fingerprinted] guard have keyed
 // fingerprints. With the tenant key, a program recognizes a value by its fingerprint.
 //
+// # The forms that have a fingerprint
+//
+// A redaction has fingerprints of the value and of each of these forms of 8 bytes or more, in
+// which another producer may send the value:
+//
+//	in lower and in upper case
+//	without line breaks and characters that have no width
+//	percent-encoded, as in a query and as in a path
+//	base64 with the standard and the URL alphabet, at any position within the encoded bytes
+//	hex in lower and in upper case
+//	character references of HTML: named where there is a name, all decimal, all hexadecimal
+//
+// The projector finds these forms. It also decodes escapes of JSON, percent encoding of attributes,
+// and the base64 of structured events. It does not find mixed case, separators between the letters,
+// partly encoded values, two encodings of one another, and parts of a value.
+//
 // # The forms that are found
 //
 //	verbatim   the bytes

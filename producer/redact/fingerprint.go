@@ -1,6 +1,13 @@
 package redact
 
 import (
+	"encoding/hex"
+	"fmt"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
@@ -25,18 +32,55 @@ func (h *held) fingerprint() {
 		return
 	}
 	for _, v := range h.values[len(h.fingerprints):] {
-		var of *schema.Fingerprint
-		if fp, ok := h.fingerprinter.Of([]byte(v.secret)); ok {
-			of = &fp
+		var of []schema.Fingerprint
+		for _, text := range disguised(v.secret) {
+			if fp, ok := h.fingerprinter.Of([]byte(text)); ok {
+				of = append(of, fp)
+			}
 		}
 		h.fingerprints = append(h.fingerprints, of)
 	}
 }
 
-// fingerprintOf returns the fingerprint of a value, or nil.
-func (h *held) fingerprintOf(value int) *schema.Fingerprint {
+// fingerprintsOf returns the fingerprints of a value and its disguises, or none.
+func (h *held) fingerprintsOf(value int) []schema.Fingerprint {
 	if h.fingerprinter == nil {
 		return nil
 	}
 	return h.fingerprints[value]
+}
+
+// disguised returns the texts that the fingerprints of a value recognise, the value first. A word of
+// the contract is left out, because its fingerprint would stop every event. The disguises of a short
+// value occur by chance, so it has none.
+func disguised(secret string) (list []string) {
+	if len(secret) < fingerprint.Prefix {
+		return nil
+	}
+	add := func(texts ...string) {
+		for _, text := range texts {
+			if !slices.Contains(list, text) && !schema.HoldsWord(text) {
+				list = append(list, text)
+			}
+		}
+	}
+	add(secret, strings.ToLower(secret), strings.ToUpper(secret), invisible.Replace(secret))
+	add(url.QueryEscape(secret), url.PathEscape(secret))
+	add(base64Cores(secret)...)
+	lower := hex.EncodeToString([]byte(secret))
+	add(lower, strings.ToUpper(lower))
+	add(html.EscapeString(secret), entities(secret, "&#%d;"), entities(secret, "&#x%x;"))
+	return list
+}
+
+// invisible takes out line breaks and characters without width.
+var invisible = strings.NewReplacer("\r", "", "\n", "", "\u00ad", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "")
+
+// entities writes each character as a numeric character reference of HTML.
+func entities(secret, format string) string {
+	var b strings.Builder
+	for _, r := range secret {
+		fmt.Fprintf(&b, format, r)
+	}
+	return b.String()
 }

@@ -67,8 +67,8 @@ type held struct {
 	indexes
 	spaces bool // whether a value has a space, which one form encodes as "+"
 
-	fingerprinter *fingerprint.Hasher   // nil computes no fingerprints
-	fingerprints  []*schema.Fingerprint // by value
+	fingerprinter *fingerprint.Hasher    // nil computes no fingerprints
+	fingerprints  [][]schema.Fingerprint // by value
 }
 
 // indexes hold the patterns of the values for each form of a text.
@@ -106,6 +106,9 @@ func (g *Guard) With(values ...Value) (*Guard, error) {
 	for i, v := range h.values {
 		if at := h.refNaming(v.secret); at != "" {
 			return nil, &ValueError{Index: i, Problem: "is part of a policy ref, which would publish it; use another policy ref"}
+		}
+		if schema.HoldsWord(v.secret) {
+			return nil, &ValueError{Index: i, Problem: "is a word of the event contract, which every event holds; withhold the secret itself"}
 		}
 	}
 	h.compile()

@@ -22,9 +22,10 @@ type Hit struct {
 	Path string
 	// Key is true if the hit is in the name of a member.
 	Key bool
-	// Fingerprint is the fingerprint of the value; do not change it. Nil for a value of
-	// fewer than 8 bytes, and if the guard is not [Guard.Fingerprinted].
-	Fingerprint *schema.Fingerprint
+	// Fingerprints are the fingerprints of the value, first the one of its bytes, then those of
+	// its disguises; do not change them. None for a value of fewer than 8 bytes, and if the
+	// guard is not [Guard.Fingerprinted].
+	Fingerprints []schema.Fingerprint
 
 	value int
 }
@@ -168,7 +169,7 @@ func (h *held) found(value int, form Form, start, end int) Hit {
 	v := h.values[value]
 	return Hit{
 		PolicyRef: v.policyRef, Reason: v.reason, Form: form, Start: start, End: end,
-		Fingerprint: h.fingerprintOf(value), value: value,
+		Fingerprints: h.fingerprintsOf(value), value: value,
 	}
 }
 

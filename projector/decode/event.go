@@ -31,6 +31,7 @@ type Event struct {
 	// Reintroduced is true if the message held a withheld value. The Event holds only the
 	// masked remains, and the message is deleted from the stream.
 	Reintroduced bool
+	Redaction    string // of a reintroduced value; masked
 }
 
 // All decodes messages on all processors. Possible events get their leaves in the transparency
@@ -84,8 +85,16 @@ func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint6
 	if len(e.Violations) == 1 && e.Violations[0].Code == schema.CodeUnknownType {
 		e.Violations = nil
 	}
+	if !unread && m.Rules < ledger.DoorRules {
+		if former := e.Envelope.FormerViolation(); former != nil {
+			e.Envelope, e.Fact, e.Violations, unread = nil, nil, schema.Violations{former}, true
+		}
+	}
 	if unread {
 		return e, room
+	}
+	if m.Rules >= ledger.DoorRules {
+		e.Violations = schema.CheckDoor(e.Envelope, e.Fact, e.Violations)
 	}
 	sum := e.Envelope.IdentitySum()
 	e.Key, e.Hash = sum, schema.IdentityOf(sum)

@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,9 +22,9 @@ func (w *Values) Find(all []decode.Event) []decode.Event {
 	return w.FindAfter(NewValues(w.Keys), all, func([]decode.Event, decode.Event) bool { return true })
 }
 
-// FindAfter is Find for a part of a batch. fresh holds the values that redactions in earlier
-// parts withhold. FindAfter adds the values of new redactions that count. FindAfter calls
-// counts for each redaction, with the events before it.
+// FindAfter is Find for a part of a batch. fresh holds the changes of redactions and revocations in
+// earlier parts. FindAfter adds the new changes that count. FindAfter calls counts for each
+// redaction and revocation, with the events before it.
 func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, e decode.Event) bool) []decode.Event {
 	events := make([]decode.Event, len(all))
 	var s finder
@@ -41,17 +42,49 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 		if len(e.Violations) > 0 {
 			continue
 		}
-		values := Of(e.Envelope, e.Fact)
-		if len(values) == 0 || !counts(events[:i], e) {
+		if refused, harmful := w.harmful(e); harmful {
+			events[i] = refused
 			continue
 		}
-		for _, value := range values {
-			if !w.knows(value) {
-				fresh.Learn(value)
+		changes := ChangesOf(e.Position.StreamSeq, e.Envelope, e.Fact)
+		if len(changes) == 0 || !counts(events[:i], e) {
+			continue
+		}
+		for _, c := range changes {
+			if c.Revokes || !w.inForceBeside(fresh, c.Value) {
+				fresh.Apply(c)
 			}
 		}
 	}
 	return events
+}
+
+// harmful reports whether a redaction would turn against its tenant, and returns it refused. One of
+// a word of the contract would stop every event. One that holds its value, for example in its reason
+// or an id, would itself leak the value.
+func (w *Values) harmful(e decode.Event) (decode.Event, bool) {
+	values := Of(e.Envelope, e.Fact)
+	if len(values) == 0 || e.Rules < ledger.DoorRules {
+		return e, false
+	}
+	own := NewValues(w.Keys)
+	for _, value := range values {
+		own.Learn(value)
+	}
+	set := own.Of(nil, nil)
+	if set.standBare(schema.Words()) {
+		e.Violations = schema.Violations{{
+			Code: schema.CodeRedactedWord, Pointer: "/data/fingerprints", Found: "the fingerprint of a word of the contract, which every event holds",
+			Fix: "withhold the secret itself, not a name or a word of the contract",
+		}}
+		return e, true
+	}
+	refused, leaks := masked(e, set)
+	if leaks {
+		v := refused.Violations[0]
+		v.Found, v.Fix = "the value that this redaction withholds", "send the redaction under a new id, without the value in its reason, refs and ids"
+	}
+	return refused, leaks
 }
 
 // A finder quickly recognises most messages without a withheld value. A finder uses its buffers
@@ -65,7 +98,15 @@ type finder struct {
 // lookFor sets the values that are withheld from a message.
 func (s *finder) lookFor(e *decode.Event, w, fresh *Values) {
 	s.tenants = appendTenants(s.tenants[:0], e)
-	s.set = fresh.Of(w.Of(s.set[:0], s.tenants), s.tenants)
+	if r, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
+		// The redaction that it takes back must not withhold it.
+		of := redaction{schema.TenantOf(e.Envelope.Tenant), r.RedactionID}
+		revoked := maps.Clone(fresh.revoked)
+		revoked[of] = true
+		s.set = fresh.without(map[redaction]bool{of: true}, w.without(revoked, s.set[:0], s.tenants), s.tenants)
+		return
+	}
+	s.set = fresh.Of(w.without(fresh.revoked, s.set[:0], s.tenants), s.tenants)
 }
 
 // appendTenants appends the possible tenants of a message. Permissions apply to the tenant of

@@ -23,7 +23,9 @@ func masked(e decode.Event, w Set) (decode.Event, bool) {
 		return e, false
 	}
 	kept.Data = digests.ReplaceAll(kept.Data, []byte(digestMask))
-	refused := decode.Event{Message: &kept, Tenant: e.Tenant, Violations: schema.Violations{k.violation}, Reintroduced: true}
+	refused := decode.Event{
+		Message: &kept, Tenant: e.Tenant, Violations: schema.Violations{k.violation}, Reintroduced: true, Redaction: w.Mask(k.redaction),
+	}
 	if e.Envelope != nil {
 		refused.Envelope = &schema.Event{Source: k.word("/source", e.Envelope.Source), ID: k.word("/id", e.Envelope.ID)}
 	}
@@ -40,6 +42,7 @@ const digestMask = "[digest]"
 type masker struct {
 	set       Set
 	violation *schema.Violation
+	redaction string // that withholds the value
 }
 
 // Mask returns a word with the values of w masked.
@@ -113,6 +116,7 @@ func (k *masker) mask(pointer string, b []byte, found []span) []byte {
 		end = max(end, s.end)
 	}
 	if k.violation == nil {
+		k.redaction = found[0].Value.RedactionID
 		k.violation = &schema.Violation{
 			Code: schema.CodeReintroduced, Pointer: pointer,
 			Found: "a value that an earlier redaction withholds: " + k.placeholder(found[0]),

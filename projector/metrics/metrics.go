@@ -22,11 +22,13 @@ type Metrics struct {
 	messages, duplicates, deleted, gaps  *prometheus.CounterVec
 	lost, heads, headFailures            *prometheus.CounterVec
 	rows, quarantined, retries           *prometheus.CounterVec
+	reintroduced                         *prometheus.CounterVec
 	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
 	steps                                *prometheus.HistogramVec
 
-	mu   sync.Mutex
-	live map[string]func() Gauges // by stream, of the current or last projector
+	mu    sync.Mutex
+	live  map[string]func() Gauges // by stream, of the current or last projector
+	named map[string]bool          // redactions with a counter of their own
 }
 
 const metricPrefix = "ctxledger_projector_"
@@ -62,6 +64,7 @@ func New() *Metrics {
 		rows:          counters("rows_total", "Rows committed, by table.", "table"),
 		duplicates:    counters("duplicates_total", "Messages that repeated an event of the ledger."),
 		quarantined:   counters("quarantined_total", "Messages that went to quarantine, by their first code.", "code"),
+		reintroduced:  counters("reintroduced_total", "Messages with a withheld value, by the redaction that withholds it.", "redaction"),
 		deleted:       counters("reintroduced_deleted_total", "Messages deleted from the stream because they held a withheld value."),
 		gaps:          counters("sequence_gaps_total", "Sequences that the stream no longer had when they were read."),
 		lost:          counters("lost_facts_total", "Numbered facts of producers that did not arrive within five minutes."),
@@ -73,7 +76,8 @@ func New() *Metrics {
 		batchRows:     histograms("batch_rows", "Rows of a batch, all tables.", prometheus.ExponentialBuckets(1, 4, 10)),
 		steps: histograms("step_duration_seconds", "Duration of a step of a batch, with its retries.",
 			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
-		live: make(map[string]func() Gauges),
+		live:  make(map[string]func() Gauges),
+		named: make(map[string]bool),
 	}
 }
 
@@ -81,7 +85,7 @@ func withStream(labels []string) []string { return append([]string{"stream"}, la
 
 func (m *Metrics) counted() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.messages, m.rows, m.duplicates, m.quarantined, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries,
+		m.messages, m.rows, m.duplicates, m.quarantined, m.reintroduced, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries,
 		m.batchMessages, m.batchBytes, m.batchRows, m.steps,
 	}
 }
@@ -207,6 +211,9 @@ func (m Meter) Commit(c Commit) {
 	}
 	for _, r := range c.Quarantined {
 		m.counts.quarantined.WithLabelValues(m.stream, string(r.Violations[0].Code)).Inc()
+		if r.Reintroduced && r.Redaction != "" {
+			m.counts.reintroduced.WithLabelValues(m.stream, m.counts.labelOf(r.Redaction)).Inc()
+		}
 	}
 	m.counts.messages.WithLabelValues(m.stream).Add(float64(c.Messages))
 	m.counts.duplicates.WithLabelValues(m.stream).Add(float64(c.Rows["duplicates"]))
@@ -214,6 +221,21 @@ func (m Meter) Commit(c Commit) {
 	m.counts.batchMessages.WithLabelValues(m.stream).Observe(float64(c.Messages))
 	m.counts.batchBytes.WithLabelValues(m.stream).Observe(float64(c.Bytes))
 	m.counts.batchRows.WithLabelValues(m.stream).Observe(float64(total))
+}
+
+// mostNamed is the number of redactions with a counter of their own. Each counter takes memory here
+// and in Prometheus.
+const mostNamed = 1000
+
+// labelOf returns the label of a redaction: its id, or "other" after the first mostNamed.
+func (m *Metrics) labelOf(redaction string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.named[redaction] && len(m.named) >= mostNamed {
+		return "other"
+	}
+	m.named[redaction] = true
+	return redaction
 }
 
 // Step records the duration of a step of a batch.

@@ -188,7 +188,7 @@ func TestStandardGolden(t *testing.T) {
 		}
 	})
 	want := map[string]int{
-		string(eventKind): 38, string(Envelope): 1, string(Surface): 2, string(Item): 2, string(sourceKind): 2,
+		string(eventKind): 39, string(Envelope): 1, string(Surface): 2, string(Item): 2, string(sourceKind): 2,
 		string(Selection): 1, string(Budget): 1, string(Assembly): 1, string(Compaction): 1,
 		string(Missing): 3, "runtime_event": 4,
 	}

@@ -26,7 +26,7 @@ func Read(r *pack.Record) *Reading {
 	if r.Event == nil {
 		return read
 	}
-	fact, found := schema.Validate(r.Event)
+	fact, found := schema.ValidateRecorded(r.Event)
 	if read.Fact = fact; len(found) > 0 || fact == nil {
 		return read
 	}

@@ -225,6 +225,8 @@ func relateReplacement(b *Builder, fact schema.Fact) {
 		if f.ActorRef != "" {
 			b.edge(redaction, b.thing(actorKind, f.ActorRef.ID(), nil), "attributed_to")
 		}
+	case *schema.RedactionRevoked:
+		b.uses(redactKind, schema.Ref(f.RedactionID))
 	case *schema.ErasureApplied:
 		relateErasure(b, f)
 	}

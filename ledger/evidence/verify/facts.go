@@ -23,7 +23,7 @@ type facts struct {
 func (f *facts) begin(v *verifier) {
 	f.choices = conservation{found: v.found, open: make(map[uint64]*choice)}
 	f.sealed = completeness{found: v.found, seen: make(map[stream]*ranges), dropped: make(map[stream]*ranges), erased: make(map[stream]*ranges), elsewhere: make(map[stream]*ranges)}
-	f.redacted = redactions{found: v.found, withheld: make(map[uint64]int64), content: make(map[uint64]int64)}
+	f.redacted = redactions{found: v.found, withheld: make(map[uint64]int64), targets: make(map[uint64]string), content: make(map[uint64]int64)}
 	f.erasures = erasures{found: v.found}
 }
 
@@ -48,6 +48,8 @@ func (f *facts) see(l *line) {
 		f.sealed.drop(e, fact)
 	case *schema.RedactionApplied:
 		f.redacted.apply(e, fact, l.number)
+	case *schema.RedactionRevoked:
+		f.redacted.revoke(e, fact)
 	case *schema.ItemAdded:
 		f.redacted.item(e, &fact.Item, l.number)
 	case *schema.ItemUpdated:

@@ -14,17 +14,19 @@ import (
 type redactions struct {
 	found    *findings
 	facts    int64
-	withheld map[uint64]int64 // items that may have no content, with the line of their redaction
-	content  map[uint64]int64 // items with content, with their last line
+	withheld map[uint64]int64  // items that may have no content, with the line of their redaction
+	targets  map[uint64]string // of withheld items, the last redaction
+	content  map[uint64]int64  // items with content, with their last line
 	prints   []redactedValue
 	bare     int64 // redactions without a fingerprint
+	revoked  int64 // redactions that the operator took back
 }
 
 // redactedValue is the fingerprint of a value that a redaction withholds.
 type redactedValue struct {
 	schema.Fingerprint
-	redaction string
-	line      int64
+	tenant, redaction string
+	line              int64
 }
 
 // leavesNothing reports whether a state allows no inline content. Masked and summarised items have
@@ -36,13 +38,28 @@ func leavesNothing(s schema.RedactionState) bool {
 func (r *redactions) apply(e *schema.Event, f *schema.RedactionApplied, line int64) {
 	r.facts++
 	if leavesNothing(f.RedactionState) {
-		r.withheld[hashOf(schema.TenantOf(e.Tenant), e.SessionID, f.TargetRef.ID())] = line
+		item := hashOf(schema.TenantOf(e.Tenant), e.SessionID, f.TargetRef.ID())
+		r.withheld[item], r.targets[item] = line, f.RedactionID
 	}
 	if len(f.Fingerprints) == 0 {
 		r.bare++
 	}
 	for _, p := range f.Fingerprints {
-		r.prints = append(r.prints, redactedValue{p, f.RedactionID, line})
+		r.prints = append(r.prints, redactedValue{p, schema.TenantOf(e.Tenant), f.RedactionID, line})
+	}
+}
+
+// revoke drops the values of a redaction that the operator took back: later records may have them.
+// Records come in the order of the log, so a later redaction of the same id counts again.
+func (r *redactions) revoke(e *schema.Event, f *schema.RedactionRevoked) {
+	r.revoked++
+	tenant := schema.TenantOf(e.Tenant)
+	r.prints = slices.DeleteFunc(r.prints, func(p redactedValue) bool { return p.tenant == tenant && p.redaction == f.RedactionID })
+	for key, id := range r.targets {
+		if id == f.RedactionID {
+			delete(r.targets, key)
+			delete(r.withheld, key)
+		}
 	}
 }
 
@@ -85,6 +102,9 @@ func (v *verifier) checkRedaction() error {
 	r.items()
 	if v.facts.lost {
 		v.found.note(Redaction, "some records could not be read, so further redactions can exist")
+	}
+	if r.revoked > 0 {
+		v.found.note(Redaction, "%d redactions were revoked; later records may contain their values", r.revoked)
 	}
 	if r.bare > 0 {
 		v.found.note(Redaction, "%d redactions have no fingerprint, so their values cannot be searched for", r.bare)

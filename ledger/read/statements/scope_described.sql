@@ -16,7 +16,8 @@ FROM
         WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
             AND session_id = {session:String}
             AND has({ids:Array(String)}, subject)
-            AND event_type NOT IN ('context.item.removed', 'context.injection.removed', 'context.resource.accessed')
+            AND event_type NOT IN (
+                'context.item.removed', 'context.injection.removed', 'context.resource.accessed', 'context.redaction.revoked')
             AND NOT (
                 ({turn:String} = '' OR turn_id = {turn:String})
                 AND ({run:String} = '' OR run_id = {run:String})

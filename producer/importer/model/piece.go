@@ -64,7 +64,7 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 		LogItemID: p.ID, ItemType: p.ItemType, Role: item.Role, Name: p.Function,
 		ToolCallID: p.ToolCall, CallID: call, ItemRef: schema.Ref(p.ID), ByteSize: p.Size,
 	}
-	if o.Parent != "" {
+	if o.Parent != "" && o.Parent != p.ID {
 		entryFact.ParentRef = schema.Ref(o.Parent)
 	}
 	if len(p.Extra) > 0 {

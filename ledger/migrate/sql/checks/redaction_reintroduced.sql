@@ -5,6 +5,8 @@
 --
 -- Events that hold a withheld value are those that `ctxledger project --recheck` found.
 --
+-- What came after the operator revoked the redaction is no finding.
+--
 -- Needs: events, items, placements, redactions, reintroductions.
 --
 --   tenant        LowCardinality(String)  id
@@ -30,6 +32,13 @@ concerned AS
     SELECT tenant, session_id
     FROM redactions
     WHERE redaction_state IN ('removed', 'policy_blocked') AND {of_tenant}
+),
+revoked AS
+(
+    SELECT tenant, subject AS redaction_id, max((recorded_at, stream_seq)) AS until
+    FROM events FINAL
+    WHERE event_type = 'context.redaction.revoked' AND {of_tenant}
+    GROUP BY tenant, redaction_id
 ),
 shown AS
 (
@@ -63,7 +72,8 @@ SELECT
     w.redaction_id AS redaction_id, s.record_id AS record_id, s.problem AS problem
 FROM shown AS s
 INNER JOIN withheld AS w ON w.tenant = s.tenant AND w.session_id = s.session_id AND w.target_ref = s.item_ref
-WHERE s.at > w.since
+LEFT JOIN revoked AS v ON v.tenant = w.tenant AND v.redaction_id = w.redaction_id
+WHERE s.at > w.since AND (v.redaction_id = '' OR s.at < v.until OR v.until < w.since)
 UNION ALL
 SELECT
     tenant, session_id, turn_id, '', redaction_id, record_id,
@@ -72,6 +82,7 @@ SELECT
         ' holds a value that ', policy_ref, ' withholds')
 FROM reintroductions FINAL
 WHERE {of_tenant}
+    AND (tenant, redaction_id) NOT IN (SELECT tenant, redaction_id FROM revoked)
     AND (incarnation, stream_seq) IN
     (
         SELECT incarnation, stream_seq

@@ -1,0 +1,282 @@
+package projector
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/revocation"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// A collision is a history of redactions, revocations and erasures that get in each other's way.
+type collision struct {
+	*fixture
+	project func() // until the tables are level
+	events  int
+}
+
+// say publishes an event with the secret and returns its sequence.
+func (c *collision) say(text string) {
+	c.events++
+	c.publish(projectortest.Foreign(c.events, fmt.Sprintf(`{"note":%q}`, text)).Binary())
+}
+
+func (c *collision) redact(id int, values ...string) {
+	c.publish(projectortest.Redaction(c.t, id, values...).Binary())
+}
+
+// loud publishes a redaction with a change to its event.
+func (c *collision) loud(id int, change func(*schema.Event)) {
+	e := projectortest.Redaction(c.t, id, projectortest.Secret)
+	change(e)
+	c.publish(e.Binary())
+}
+
+func (c *collision) revoke(id int, more ...func(*revocation.Revocation)) (revocation.Revoked, error) {
+	c.project()
+	r := revocation.Revocation{JetStream: c.js, Ledger: c.ledger, RedactionID: fmt.Sprint("redaction-", id), Reason: "ordinary words", PolicyRefs: []string{"policy:review"}}
+	for _, change := range more {
+		change(&r)
+	}
+	return r.Run(c.t.Context())
+}
+
+func (c *collision) revoked(id int, more ...func(*revocation.Revocation)) {
+	c.t.Helper()
+	if _, err := c.revoke(id, more...); err != nil {
+		c.t.Errorf("revoke redaction %d: %v", id, err)
+	}
+}
+
+func (c *collision) erase(subject string) (erasure.Erased, error) {
+	c.project()
+	e := c.erasure()
+	var err error
+	if e.Subject, err = ledger.ParseSubject(subject); err != nil {
+		c.t.Fatal(err)
+	}
+	return e.Run(c.t.Context())
+}
+
+func (c *collision) erased(subject string) {
+	c.t.Helper()
+	if _, err := c.erase(subject); err != nil {
+		c.t.Errorf("erase %s: %v", subject, err)
+	}
+}
+
+// kept returns how many events of say are in the tables.
+func (c *collision) kept() uint64 {
+	c.project()
+	return c.count("SELECT count() FROM recorded_events WHERE startsWith(event_id, 'event-')")
+}
+
+// codes returns the codes of the refused messages, sorted.
+func (c *collision) codes() (list []string) {
+	for _, r := range c.refusals(read.RefusalFilter{}) {
+		list = append(list, r.Code)
+	}
+	slices.Sort(list)
+	return list
+}
+
+const (
+	secret = projectortest.Secret
+	again  = string(schema.CodeReintroduced)
+	word   = string(schema.CodeRedactedWord)
+)
+
+// TestCollisions: no history of redactions, revocations and erasures ends in silence. After each, a
+// rebuild gives the same tables.
+func TestCollisions(t *testing.T) {
+	t.Parallel()
+	inSession := func(name string) func(*schema.Event) { return func(e *schema.Event) { e.SessionID = name } }
+	for name, h := range map[string]struct {
+		play  func(c *collision)
+		kept  uint64   // events with a note
+		codes []string // of refused messages
+	}{
+		"value after its redaction":         {func(c *collision) { c.redact(1, secret); c.say(secret) }, 0, []string{again}},
+		"value before its redaction":        {func(c *collision) { c.say(secret); c.redact(1, secret) }, 1, nil},
+		"revoked":                           {func(c *collision) { c.redact(1, secret); c.say(secret); c.revoked(1); c.say(secret) }, 1, []string{again}},
+		"revoked in the batch of its value": {func(c *collision) { c.redact(1, secret); c.revoked(1); c.say(secret); c.say("x" + secret) }, 2, nil},
+		"redacted twice, one revoked":       {func(c *collision) { c.redact(1, secret); c.redact(2, secret); c.revoked(1); c.say(secret) }, 0, []string{again}},
+		"redacted twice, both revoked": {func(c *collision) {
+			c.redact(1, secret)
+			c.redact(2, secret)
+			c.revoked(1)
+			c.revoked(2)
+			c.say(secret)
+		}, 1, nil},
+		"redacted twice, the later one revoked": {func(c *collision) { c.redact(1, secret); c.redact(2, secret); c.revoked(2); c.say(secret) }, 0, []string{again}},
+		"redacted twice, same value revoked": {func(c *collision) {
+			c.redact(1, secret)
+			c.redact(2, secret)
+			c.revoked(1, func(r *revocation.Revocation) { r.SameValue = true })
+			c.say(secret)
+		}, 1, nil},
+		"one fact again":                      {func(c *collision) { c.redact(1, secret); c.redact(1, secret); c.revoked(1); c.say(secret) }, 1, nil},
+		"the fact again after its revocation": {func(c *collision) { c.redact(1, secret); c.revoked(1); c.redact(1, secret); c.say(secret) }, 1, nil},
+		"redacted again after its revocation": {func(c *collision) { c.redact(1, secret); c.revoked(1); c.redact(3, secret); c.say(secret) }, 0, []string{again}},
+		"the id redacted again after revocation": {func(c *collision) {
+			c.redact(1, secret)
+			c.revoked(1)
+			c.loud(1, func(e *schema.Event) { e.ID = "another" })
+			c.say(secret)
+		}, 0, []string{again}},
+		"that again revoked": {func(c *collision) {
+			c.redact(1, secret)
+			c.revoked(1)
+			c.loud(1, func(e *schema.Event) { e.ID = "another" })
+			c.revoked(1)
+			c.say(secret)
+		}, 1, nil},
+		"two values, revoked together": {func(c *collision) {
+			c.redact(1, secret, "another value")
+			c.revoked(1)
+			c.say(secret)
+			c.say("another value")
+		}, 2, nil},
+		"two values, one redacted elsewhere": {func(c *collision) {
+			c.redact(1, secret, "another value")
+			c.redact(2, secret)
+			c.revoked(1)
+			c.say(secret)
+			c.say("another value")
+		}, 1, []string{again}},
+		"redactions of two sessions": {func(c *collision) {
+			c.redact(1, secret)
+			c.loud(1, func(e *schema.Event) { e.ID, e.SessionID = "b", "s-2" })
+			c.revoked(1)
+			c.say(secret)
+		}, 1, nil},
+		"revoked twice": {func(c *collision) {
+			c.redact(1, secret)
+			c.revoked(1)
+			if _, err := c.revoke(1); !errors.Is(err, revocation.ErrNothing) {
+				c.t.Errorf("the second revocation ended with %v", err)
+			}
+			c.say(secret)
+		}, 1, nil},
+		"revocation of nothing": {func(c *collision) {
+			if _, err := c.revoke(9); !errors.Is(err, revocation.ErrNothing) {
+				c.t.Errorf("it ended with %v", err)
+			}
+		}, 0, nil},
+		"revoked under another tenant": {func(c *collision) {
+			c.redact(1, secret)
+			if _, err := c.revoke(1, func(r *revocation.Revocation) { r.Tenant = "umbrella" }); !errors.Is(err, revocation.ErrNothing) {
+				c.t.Errorf("it ended with %v", err)
+			}
+			c.say(secret)
+		}, 0, []string{again}},
+		"value in the reason of its revocation": {func(c *collision) {
+			c.redact(1, secret)
+			c.redact(2, secret)
+			if _, err := c.revoke(1, func(r *revocation.Revocation) { r.Reason = "it is " + secret }); !errors.Is(err, revocation.ErrRefused) {
+				c.t.Errorf("it ended with %v", err)
+			}
+			c.say(secret)
+		}, 0, []string{again, again}},
+		"value in its own reason": {func(c *collision) {
+			c.loud(1, func(e *schema.Event) {
+				e.Data = []byte(strings.Replace(string(e.Data), `"reason":"secret"`, `"reason":"`+secret+`"`, 1))
+			})
+			c.say(secret)
+		}, 1, []string{again}},
+		"value in its own policy": {func(c *collision) {
+			c.loud(1, func(e *schema.Event) { e.Data = []byte(strings.Replace(string(e.Data), `policy:secrets`, secret, 1)) })
+			c.say(secret)
+		}, 1, []string{again}},
+		"value in its own id":       {func(c *collision) { c.loud(1, func(e *schema.Event) { e.ID = secret }); c.say(secret) }, 1, []string{again}},
+		"value in its own session":  {func(c *collision) { c.loud(1, inSession(secret)); c.say(secret) }, 1, []string{again}},
+		"value in its own traces":   {func(c *collision) { c.loud(1, func(e *schema.Event) { e.TraceState = "a=" + secret }); c.say(secret) }, 1, []string{again}},
+		"a type":                    {func(c *collision) { c.redact(1, "context.item.added"); c.say("x") }, 1, []string{word}},
+		"a name of a member":        {func(c *collision) { c.redact(1, "event_type"); c.say("x") }, 1, []string{word}},
+		"a word of a vocabulary":    {func(c *collision) { c.redact(1, "superseded_by_summary"); c.say("x") }, 1, []string{word}},
+		"an attribute":              {func(c *collision) { c.redact(1, "datacontenttype"); c.say("x") }, 1, []string{word}},
+		"the beginning of all data": {func(c *collision) { c.redact(1, `{"schema_version":"0.1.0"`); c.say("x") }, 1, []string{word}},
+		"a word and a secret":       {func(c *collision) { c.redact(1, secret, "event_type"); c.say(secret) }, 1, []string{word}},
+		"its tenant's subject":      {func(c *collision) { c.redact(1, "ctx.v1.acme."); c.say("x") }, 1, []string{again}},
+		"an erased subject, redacted": {func(c *collision) {
+			e := of(secret, 900, "a note")
+			c.publish(e.Binary())
+			c.redact(1, secret)
+			c.erased(secret)
+		}, 0, nil},
+		"an erased subject, redacted and revoked": {func(c *collision) {
+			c.publish(of(secret, 900, "a note").Binary())
+			c.redact(1, secret)
+			c.revoked(1)
+			c.erased(secret)
+			c.say(secret)
+		}, 1, nil},
+		"an erasure of the redaction's session": {func(c *collision) { c.redact(1, secret); c.erased("session:s-1"); c.say(secret) }, 0, []string{again}},
+		"an erasure of the revocation's session": {func(c *collision) {
+			c.redact(1, secret)
+			c.revoked(1)
+			c.erased("session:s-1")
+			c.say(secret)
+		}, 1, nil},
+		"an erasure of refused remains": {func(c *collision) {
+			c.redact(1, secret)
+			c.say(secret)
+			c.erased(erasedSubject)
+		}, 0, []string{again}},
+		"an erasure twice": {func(c *collision) {
+			c.publish(of(erasedSubject, 900, "a note").Binary())
+			c.erased(erasedSubject)
+			if done, err := c.erase(erasedSubject); err != nil || !done.IsZero() {
+				c.t.Errorf("the second time: %+v, %v", done, err)
+			}
+		}, 0, nil},
+		"an erasure of nobody": {func(c *collision) {
+			if done, err := c.erase("nobody"); err != nil || !done.IsZero() {
+				c.t.Errorf("%+v, %v", done, err)
+			}
+		}, 0, nil},
+		"a value before its redaction, erased": {func(c *collision) {
+			c.publish(of(erasedSubject, 900, secret).Binary())
+			c.redact(1, secret)
+			c.erased(erasedSubject)
+		}, 0, nil},
+		"an erased event sent again": {func(c *collision) {
+			c.publish(of(erasedSubject, 900, "a note").Binary())
+			c.erased(erasedSubject)
+			c.publish(of(erasedSubject, 900, "a note").Binary())
+			c.erased(erasedSubject)
+		}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			stop := f.follow(f.guarded(new(logbook)))
+			c := &collision{fixture: f, project: func() { f.flush(); f.awaitLevel() }}
+			h.play(c)
+			if kept := c.kept(); kept != h.kept {
+				t.Errorf("%d events are kept, want %d", kept, h.kept)
+			}
+			if codes := c.codes(); !slices.Equal(codes, h.codes) {
+				t.Errorf("refused for %q, want %q", codes, h.codes)
+			}
+			stop()
+			log := new(logbook)
+			f.must(f.run(f.guarded(log))) // a restart finds nothing to mend
+			if strings.Contains(log.String(), "tables_behind") || strings.Contains(log.String(), "rows_restored") {
+				t.Error(log)
+			}
+			r := f.rebuild()
+			r.CompareOnly = true
+			if done := f.rebuilt(r); len(done.Compared.Differences) > 0 {
+				t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
+			}
+		})
+	}
+}

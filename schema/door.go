@@ -1,0 +1,383 @@
+package schema
+
+import (
+	"fmt"
+	"mime"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CheckDoor adds the violations of the rules that a ledger has from a position of its stream on, by
+// ledger.DoorRules, to those that [ReadMessage] or [ValidateRecorded] found. A place with a violation
+// gets no second one. The fact is nil for an unknown type. These rules are:
+//
+//   - a required text, a reason, a policy, an owner, a reference or a source is not blank
+//   - what is removed or blocked by policy has no content in any member
+//   - no record is its own source, parent, cause or replacement
+//   - source is a URI-reference (RFC 3986)
+//   - dataschema is the URI of the event's type and version
+//   - subject is the id of the record that the data names
+//   - data is JSON in UTF-8
+//   - times have the form of RFC 3339
+//   - attributes have no non-characters of Unicode
+//   - data_base64 has the form of RFC 4648
+//   - a fingerprint has its exact form
+func CheckDoor(e *Event, fact Fact, found Violations) Violations {
+	for _, v := range checkForms(e, fact) {
+		if !slices.ContainsFunc(found, func(o *Violation) bool { return o.Pointer == v.Pointer }) {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+func checkForms(e *Event, fact Fact) (found Violations) {
+	found = append(found, e.form.refused...)
+	found = append(found, e.checkAttributeForms()...)
+	if fact == nil {
+		return found
+	}
+	if e.Subject != "" && e.Subject != fact.RecordID() {
+		found = append(found, &Violation{CodeIDMismatch, "/subject", quote(e.Subject), "make the subject the id of the record, " + quote(fact.RecordID()) + ", or leave it out"})
+	}
+	if e.form.maybeBlank {
+		found = append(found, blanks(reflect.ValueOf(fact).Elem(), "/data")...)
+	}
+	return append(found, append(checkOwnIDs(e, fact), checkFactForm(e, fact)...)...)
+}
+
+// FormerViolation returns the violation that the rules before ledger.DoorRules find in a form that is
+// lawful since, or nil. By these rules the message was no event.
+func (e *Event) FormerViolation() *Violation { return e.form.former }
+
+// A form is what the text of an event shows and its values do not.
+type form struct {
+	refused    Violations // by CheckDoor
+	former     *Violation // by the rules before
+	foreign    bool       // whether an attribute has other characters than printable ASCII
+	maybeBlank bool       // whether a text of the data may be blank, so that a walk has to look
+}
+
+// checkAttributeForms checks the forms of attributes.
+func (e *Event) checkAttributeForms() (found Violations) {
+	refuse := func(name, what, fix string) {
+		found = append(found, &Violation{CodeAttribute, "/" + name, what, fix})
+	}
+	if e.form.foreign {
+		for _, a := range e.Attributes() {
+			if strings.ContainsFunc(a.Value, nonCharacter) {
+				refuse(pointerToken(a.Name), "a non-character of Unicode", "leave out U+FFFE, U+FFFF and the other non-characters")
+			}
+		}
+	}
+	if !isURIReference(e.Source) {
+		refuse("source", quote(e.Source), "make the source a URI-reference; percent-encode all other characters")
+	}
+	if e.DataSchema != "" && !e.namesItsSchema() {
+		refuse("dataschema", quote(e.DataSchema), "leave it out, or send the absolute URI of this type and version")
+	}
+	if !isUTF8JSON(e.DataContentType) {
+		refuse("datacontenttype", quote(e.DataContentType), "send JSON in UTF-8: application/json")
+	}
+	if e.CausationID != "" && e.CausationID == e.ID {
+		found = append(found, ownViolation("/causationid"))
+	}
+	return found
+}
+
+// nonCharacter reports whether r is one of the 66 code points that are no characters.
+func nonCharacter(r rune) bool { return r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef }
+
+// uriMarks are the characters of a URI besides letters and digits (RFC 3986, section 2).
+const uriMarks = "-._~:/?#[]@!$&'()*+,;=%"
+
+// isURIReference reports whether s has the characters and the percent-encoding of a URI-reference. A
+// name before the first colon must be a scheme.
+func isURIReference(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case c == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])), strings.IndexByte(uriMarks, c) < 0:
+			return false
+		}
+	}
+	first, _, _ := strings.Cut(s, "/")
+	first, _, _ = strings.Cut(first, "?")
+	first, _, _ = strings.Cut(first, "#")
+	scheme, _, hasColon := strings.Cut(first, ":")
+	return strings.Count(s, "#") <= 1 && (!hasColon || isScheme(scheme))
+}
+
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if (c < 'a' || c > 'z') && (i == 0 || (s[i] < '0' || s[i] > '9') && strings.IndexByte("+-.", s[i]) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// isLowerHex reports whether s has n lower-case hexadecimal digits.
+func isLowerHex(s string, n int) bool {
+	for i := range len(s) {
+		if !isHex(s[i]) || s[i] < 'a' && s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) == n
+}
+
+// namesItsSchema reports whether the dataschema attribute belongs to the type. Of an unknown type it
+// must be an absolute URI.
+func (e *Event) namesItsSchema() bool {
+	kind, version, err := contract.parse(e.Type)
+	if p := plans[kind]; p != nil && err == nil && version == contract.of(kind) && e.DataSchema == p.schema {
+		return true
+	}
+	if err == nil && kind.Known() {
+		return e.DataSchema == "urn:ctxledger:schema:"+string(kind)+":v"+strconv.Itoa(version)
+	}
+	scheme, rest, _ := strings.Cut(e.DataSchema, ":")
+	return isScheme(scheme) && rest != "" && isURIReference(e.DataSchema) && !strings.Contains(e.DataSchema, "#")
+}
+
+// isUTF8JSON reports whether a media type is JSON in UTF-8. No type means JSON.
+func isUTF8JSON(contentType string) bool {
+	if contentType == "" || contentType == jsonType {
+		return true
+	}
+	_, parameters, err := mime.ParseMediaType(contentType)
+	charset, has := parameters["charset"]
+	return err == nil && isJSON(contentType) && (!has || strings.EqualFold(charset, "utf-8"))
+}
+
+// blank reports whether a text has nothing to read: only white space, and characters without width.
+func blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && r != '\u115f' && r != '\u1160' && r != '\u3164' && r != '\uffa0' && r != '\u2800'
+	}) < 0
+}
+
+// maybeBlank is a quick test: a text that is not blank usually begins with a letter.
+func maybeBlank(s string) bool { return s == "" || s[0] <= ' ' || s[0] >= utf8.RuneSelf }
+
+// speaks reports whether a member must not be blank where it is present: reasons, owners, references,
+// ids and sources.
+func speaks(name string) bool {
+	for _, suffix := range []string{"_ref", "_refs", "_id", "_ids"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"reason", "redaction_reason", "policy", "requested_from", "requested_action", "user_summary", "question", "uri", "authority",
+		"issuer", "actor", "attached_to", "replaced_by", "offered_by", "offers", "ref", "path", "operation", "target",
+	}, name)
+}
+
+// blanks finds texts that must speak and are blank. Absent members are no finding; an absent required
+// member is found by [Validate].
+func blanks(v reflect.Value, path string) (found Violations) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		at := path
+		if !f.Anonymous {
+			at += "/" + jsonName(f)
+		}
+		found = append(found, blanksIn(v.Field(i), at, f.Tag.Get("ctx") == "required" || speaks(jsonName(f)))...)
+	}
+	return found
+}
+
+func blanksIn(v reflect.Value, at string, must bool) (found Violations) {
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type().PkgPath() == reflect.TypeFor[Common]().PkgPath() {
+			return blanks(v, at)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return blanksIn(v.Elem(), at, must)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			element := v.Index(i)
+			path := at + "/" + strconv.Itoa(i)
+			if must && element.Kind() == reflect.String && element.Len() == 0 {
+				found = append(found, blankViolation(path))
+				continue
+			}
+			found = append(found, blanksIn(element, path, must)...)
+		}
+	case reflect.String:
+		text := v.String()
+		if v.Type() == reflect.TypeFor[Ref]() && text != "" {
+			text = Ref(text).ID()
+		}
+		if must && v.Len() > 0 && blank(text) {
+			return Violations{blankViolation(at)}
+		}
+	}
+	return found
+}
+
+func blankViolation(pointer string) *Violation {
+	return &Violation{CodeRequired, pointer, "a blank text", "write a text, or leave the member out where it is optional"}
+}
+
+func ownViolation(pointer string) *Violation {
+	return &Violation{CodeOwnSource, pointer, "the id of the record itself", "name another record, or leave the member out"}
+}
+
+// checkOwnIDs checks that no record is its own source, parent or replacement.
+func checkOwnIDs(e *Event, fact Fact) (found Violations) {
+	own := func(id, pointer string, refs ...Ref) {
+		for i, ref := range refs {
+			if id == "" || ref == "" || ref != Ref(id) && (!ref.isObject() || ref.ID() != id) {
+				continue
+			}
+			at := pointer
+			if strings.HasSuffix(pointer, "s") {
+				at = element(pointer, i)
+			}
+			found = append(found, ownViolation(at))
+		}
+	}
+	own(e.RunID, "/parentrunid", Ref(e.ParentRunID))
+	switch f := fact.(type) {
+	case *ScopeOpened:
+		own(f.RunID, "/data/parent_run_id", Ref(f.ParentRunID))
+	case *ItemAdded:
+		ownItem(own, &f.Item)
+	case *ItemUpdated:
+		ownItem(own, &f.Item)
+	case *LogAppended:
+		own(f.LogItemID, "/data/parent_ref", f.ParentRef)
+	case *AssemblyCreated:
+		own(f.AssemblyID, "/data/source_item_refs", f.SourceItemRefs...)
+	case *InjectionRemoved:
+		own(f.InjectionID, "/data/replaced_by", f.ReplacedBy)
+	case *SummaryCreated:
+		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
+	case *SummaryRefreshed:
+		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
+	case *RedactionApplied:
+		own(f.TargetRef.ID(), "/data/replacement_ref", f.ReplacementRef)
+	case interface{ compaction() *Compaction }:
+		c := f.compaction()
+		own(c.SummaryRef.ID(), "/data/source_item_refs", c.SourceItemRefs...)
+	case interface{ elision() *Elision }:
+		for i, item := range f.elision().ElidedItemRefs {
+			own(item.ItemRef.ID(), element("/data/elided_item_refs", i)+"/reload_ref", item.ReloadRef)
+		}
+	}
+	return found
+}
+
+func ownItem(own func(id, pointer string, refs ...Ref), i *Item) {
+	for n, s := range i.SourceRefs {
+		if s.SourceKind == "" || s.SourceKind == "item" {
+			own(i.ItemID, element("/data/source_refs", n)+"/source_id", Ref(s.SourceID))
+		}
+	}
+	own(i.ItemID, "/data/offered_by", i.OfferedBy)
+	own(i.ItemID, "/data/offers", i.Offers...)
+}
+
+func (c *Compaction) compaction() *Compaction { return c }
+func (e *Elision) elision() *Elision          { return e }
+
+// checkFactForm checks members of single types.
+func checkFactForm(e *Event, fact Fact) (found Violations) {
+	withheld := func(state RedactionState, pointer string, has bool) {
+		if has && (state == RedactionRemoved || state == RedactionPolicyBlocked) {
+			found = append(found, &Violation{CodeWithheld, pointer, "content of what is " + string(state), "send it without content"})
+		}
+	}
+	switch f := fact.(type) {
+	case *ItemAdded:
+		withheld(f.RedactionState, "/data/parts", len(f.Parts) > 0)
+		withheld(f.RedactionState, "/data/content_ref", f.ContentRef.inline())
+	case *ItemUpdated:
+		withheld(f.RedactionState, "/data/parts", len(f.Parts) > 0)
+		withheld(f.RedactionState, "/data/content_ref", f.ContentRef.inline())
+	case *ItemRemoved:
+		for _, name := range []string{"content", "parts"} {
+			withheld(RedactionRemoved, "/data/"+name, hasMember(e.Data, name))
+		}
+	case *InjectionRemoved:
+		withheld(RedactionRemoved, "/data/content", f.Content != "")
+	case *AssemblyCreated:
+		for i := range f.OrderedBlocks {
+			withheld(f.RedactionState, element("/data/ordered_blocks", i)+"/content", f.OrderedBlocks[i].Content != "")
+		}
+	case *RedactionApplied:
+		for i, fp := range f.Fingerprints {
+			if fp.KeyID == "" || fp.Length < shortestFingerprinted || !isLowerHex(fp.PrefixHash, 16) || !isLowerHex(fp.HMAC, 64) {
+				found = append(found, &Violation{CodeRange, element("/data/fingerprints", i), "a fingerprint of another form",
+					"send key_id, a length of at least 8 bytes, prefix_hash of 16 and hmac of 64 lower-case hexadecimal digits"})
+			}
+		}
+	}
+	return found
+}
+
+// hasMember reports whether data has a member of this name at the top level.
+func hasMember(data []byte, name string) bool {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(data, &members) != nil {
+		return false
+	}
+	_, has := members[name]
+	return has
+}
+
+// parseTime reads a time. CheckDoor refuses what package time reads and RFC 3339 has no form for, such
+// as an hour of one digit or a comma. Lower-case t and z are lawful since CheckDoor.
+func (f *form) parseTime(name, value string) (time.Time, error) {
+	pointer := "/" + name
+	f.refused = slices.DeleteFunc(f.refused, func(v *Violation) bool { return v.Pointer == pointer })
+	wrong := fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
+	upper := strings.ToUpper(value)
+	t, err := time.Parse(time.RFC3339Nano, upper)
+	if err != nil {
+		return t, wrong
+	}
+	if _, err := time.Parse(time.RFC3339Nano, value); err != nil {
+		f.former = &Violation{Code: CodeAttribute, Pointer: pointer, Found: wrong.Error()}
+	}
+	if !isRFC3339(upper) {
+		f.refused = append(f.refused, &Violation{CodeAttribute, pointer, quote(value), "write the time by RFC 3339, such as 2026-01-02T03:04:05.678Z"})
+	}
+	return t, nil
+}
+
+// isRFC3339 reports whether a text that package time reads has the exact form in upper case.
+func isRFC3339(s string) bool {
+	const clock = "2006-01-02T15:04:05"
+	if len(s) <= len(clock) || strings.Trim(s[len(clock):], "0123456789.+-:Z") != "" || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
+		return false
+	}
+	rest := s[len(clock):]
+	if rest[0] == '.' {
+		rest = strings.TrimLeft(rest[1:], "0123456789")
+	}
+	return rest == "Z" || len(rest) == len("+01:00") && (rest[0] == '+' || rest[0] == '-') && rest[1:3] <= "23" && rest[3] == ':' && rest[4:6] <= "59"
+}
