@@ -33,6 +33,7 @@ func (f *fixture) planted() (places []uint64) {
 	inExtension.Extensions = map[string]string{"note": projectortest.Secret}
 	add(inExtension, true)
 	inRecord := projectortest.Event(6, 0)
+	inRecord.Data = []byte(strings.Replace(string(inRecord.Data), `"`+inRecord.Subject+`"`, `"`+projectortest.Secret+`"`, 1))
 	inRecord.Subject = projectortest.Secret
 	add(inRecord, true)
 	others := projectortest.Foreign(7, `{"note":"`+projectortest.Secret+`"}`)

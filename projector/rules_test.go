@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
@@ -22,11 +23,14 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
+// The newest rules, and rules that only a later program knows.
+var newest, newer = fmt.Sprint(uint32(ledger.NewestRules)), fmt.Sprint(uint32(ledger.NewestRules) + 1)
+
 // older changes the ledger and the stream to the state of an older version without a position
 // of the rules. If project is true, the published messages are projected by the older rules.
 func (f *fixture) older(project func()) {
 	f.t.Helper()
-	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1000000000" })
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = newest + "@1000000000" })
 	project()
 	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
 	kv, err := lease.OpenBucket(f.t.Context(), f.js)
@@ -84,7 +88,7 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 		f.publish(m)
 	}
 	f.flush()
-	if changed := f.ensureRules(); len(changed) != 1 || f.said() != "4@6" {
+	if changed := f.ensureRules(); len(changed) != 1 || f.said() != newest+"@6" {
 		t.Errorf("%v, the metadata says %q", changed, f.said())
 	}
 	if changed := f.ensureRules(); len(changed) != 0 {
@@ -103,7 +107,7 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 		"SELECT concat(toString(stream_seq), ' ', tenant, toString(tenant_absent)) FROM events FINAL WHERE stream_seq > 5 ORDER BY stream_seq": "[7 defaulttrue 8 acmefalse 9 zetafalse 11 acmefalse 13 zetafalse]",
 		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', code) FROM quarantine FINAL ORDER BY stream_seq":                                "[4 zeta id_conflict 6 zeta tenant_mismatch]",
 		"SELECT concat(toString(stream_seq), ' ', tenant, ' ', toString(first_seq)) FROM duplicates FINAL ORDER BY stream_seq":                 "[5  2 10 default 7 12 acme 3 14 zeta 13]",
-		"SELECT concat(toString(projection_version), ' ', toString(first_seq), '-', toString(last_seq)) FROM commits FINAL ORDER BY first_seq": "[3 1-5 4 6-13 4 14-14]",
+		"SELECT concat(toString(projection_version), ' ', toString(first_seq), '-', toString(last_seq)) FROM commits FINAL ORDER BY first_seq": "[3 1-5 " + newest + " 6-13 " + newest + " 14-14]",
 		"SELECT toString(count()) FROM events AS e LEFT ANY JOIN log_items AS l USING (incarnation, stream_seq) WHERE e.tenant != l.tenant":    "[0]",
 		"SELECT concat(toString(stream_seq), ' ', tenant) FROM log_items FINAL WHERE stream_seq > 5 ORDER BY stream_seq":                       "[7 default 8 acme 9 zeta 11 acme 13 zeta]",
 	} {
@@ -112,6 +116,46 @@ func TestRulesHoldFromAPositionOn(t *testing.T) {
 		}
 	}
 	f.sameAgain()
+}
+
+// TestTheDoorHoldsFromAPositionOn: events that only the newest rules refuse, or only they accept, keep
+// the verdict of their position.
+func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	messages := func(first int) []schema.Message {
+		subject, late := projectortest.Event(first, 0), projectortest.Event(first+1, 0).Binary()
+		subject.Subject = "another record"
+		late.Header["ce-time"] = []string{strings.ToLower(late.Header["ce-time"][0])}
+		loud := projectortest.Redaction(t, first+2, projectortest.Secret)
+		loud.SessionID = projectortest.Secret
+		return []schema.Message{subject.Binary(), late, projectortest.Event(first+3, 0).Binary(), loud.Binary()}
+	}
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1" })
+	for _, m := range messages(0) {
+		f.publish(m)
+	}
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	f.ensureRules()
+	if want := "4@1 " + newest + "@5"; f.said() != want {
+		t.Errorf("the metadata says %q, want %q", f.said(), want)
+	}
+	for _, m := range messages(10) {
+		f.publish(m)
+	}
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	accepted := f.texts("SELECT toString(stream_seq) FROM events FINAL ORDER BY stream_seq")
+	refused := f.texts("SELECT concat(toString(stream_seq), ' ', code) FROM quarantine FINAL ORDER BY stream_seq")
+	if fmt.Sprint(accepted, refused) != "[1 3 4 6 7] [2 attribute 5 id_mismatch 8 redaction_reintroduced]" {
+		t.Errorf("accepted %v, refused %v", accepted, refused)
+	}
+	r := f.rebuild()
+	r.CompareOnly = true
+	if done := f.rebuilt(r); len(done.Compared.Differences) > 0 {
+		t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
+	}
 }
 
 // texts returns the rows of a query with one text column.
@@ -150,7 +194,7 @@ func TestThePositionIsAboveTheJournal(t *testing.T) {
 			}
 			f.flush()
 			f.ensureRules()
-			if f.said() != "4@36" {
+			if f.said() != newest+"@36" {
 				t.Errorf("the metadata says %q", f.said())
 			}
 			f.project()
@@ -175,7 +219,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 		f.publish(m)
 	}
 	f.project()
-	for i, text := range []string{"", "nonsense", "4@3", "4@8", "4@1000", "4@1", "5@7"} {
+	for i, text := range []string{"", "nonsense", newest + "@3", newest + "@8", newest + "@1000", newest + "@1", newer + "@7"} {
 		f.describe(func(m map[string]string) { m[streamio.RulesKey] = text })
 		f.publish(projectortest.On("zeta", projectortest.Event(100+i, 0)))
 		var log bytes.Buffer
@@ -190,7 +234,7 @@ func TestRulesThatTheCommitsContradict(t *testing.T) {
 		}
 		f.sameAgain()
 	}
-	if changed := f.ensureRules(); len(changed) != 1 || f.said() != "4@6" {
+	if changed := f.ensureRules(); len(changed) != 1 || f.said() != newest+"@6" {
 		t.Errorf("%v, the metadata says %q", changed, f.said())
 	}
 }
@@ -215,7 +259,7 @@ func TestMigrateRestoresLostMetadata(t *testing.T) {
 	_, err := streamio.EnsureStreams(t.Context(), f.js)
 	f.must(err)
 	f.ensureRules()
-	if f.incarnation() != incarnation || f.said() != "4@21" {
+	if f.incarnation() != incarnation || f.said() != newest+"@21" {
 		t.Errorf("the stream is %s with the rules %q, and was %s", f.incarnation(), f.said(), incarnation)
 	}
 	f.publishMix(200, 20)
@@ -229,7 +273,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 	f := newFixture(t)
 	f.publishMix(0, 5)
 	f.flush()
-	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1 5@3" })
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = newest + "@1 " + newer + "@3" })
 	for what, err := range map[string]error{
 		"projector": f.run(f.projector()),
 		"migrate":   func() error { _, err := streamio.EnsureRules(t.Context(), f.js, f.ledger, "", nil); return err }(),
@@ -238,7 +282,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 			return err
 		}(),
 	} {
-		if !errors.Is(err, streamio.ErrNewerRules) || !strings.Contains(err.Error(), "version 5") {
+		if !errors.Is(err, streamio.ErrNewerRules) || !strings.Contains(err.Error(), "version "+newer) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -246,7 +290,7 @@ func TestNewerRulesAreNotProjected(t *testing.T) {
 		t.Errorf("%d events were projected", n)
 	}
 	f.describe(func(m map[string]string) { delete(m, streamio.RulesKey) })
-	f.must(f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, writer_rules, recorded_at) SELECT ?, 1, 5, 5, 5, now()", f.incarnation()))
+	f.must(f.sql.Exec(t.Context(), "INSERT INTO commits (incarnation, first_seq, last_seq, projection_version, writer_rules, recorded_at) SELECT ?, 1, 5, ?, ?, now()", f.incarnation(), ledger.NewestRules+1, ledger.NewestRules+1))
 	if err := f.run(f.projector()); !errors.Is(err, streamio.ErrNewerRules) {
 		t.Errorf("where only the commits say so: %v", err)
 	}
@@ -304,7 +348,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if len(changed[0])+len(changed[1]) != 1 || f.said() != "4@21" {
+	if len(changed[0])+len(changed[1]) != 1 || f.said() != newest+"@21" {
 		t.Errorf("%v, the metadata says %q", changed, f.said())
 	}
 	stopped := f.follow(f.projector())
@@ -315,7 +359,7 @@ func TestRulesAreSetOnce(t *testing.T) {
 	f.publishMix(200, 20)
 	f.awaitLevel()
 	f.must(stopped())
-	if f.said() != "4@21" {
+	if f.said() != newest+"@21" {
 		t.Errorf("the metadata says %q", f.said())
 	}
 	f.sameAgain()
@@ -338,7 +382,7 @@ func TestRulesAreSetAlsoByManyThatAreCutOff(t *testing.T) {
 	}
 	_, err := streamio.EnsureRules(t.Context(), f.js, f.ledger, "migrate", slog.New(slog.DiscardHandler))
 	f.must(err)
-	if f.said() != "4@21" {
+	if f.said() != newest+"@21" {
 		t.Errorf("the metadata says %q", f.said())
 	}
 	f.project()

@@ -133,7 +133,7 @@ func (e *Event) Set(name, value string) error {
 		e.Sequence = &sequence
 		return nil
 	}
-	t, err := e.form.parseTime(name, value)
+	t, err := e.received.parseTime(name, value)
 	if err != nil {
 		return err
 	}

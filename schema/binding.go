@@ -154,7 +154,7 @@ func (r *headerReader) add(header string, values []string) {
 	if err := r.event.Set(name, value); err != nil {
 		r.refuse(CodeAttribute, "/"+name, err.Error(), fix)
 	}
-	if former := r.event.form.former; former != nil && former.Fix == "" {
+	if former := r.event.received.former; former != nil && former.Fix == "" {
 		former.Fix = fix
 	}
 	r.hasVersion = r.hasVersion || name == "specversion"

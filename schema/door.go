@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema/internal/form"
 )
 
 // CheckDoor adds the violations of the rules that a ledger has from a position of its stream on, by
@@ -40,7 +41,7 @@ func CheckDoor(e *Event, fact Fact, found Violations) Violations {
 }
 
 func checkForms(e *Event, fact Fact) (found Violations) {
-	found = append(found, e.form.refused...)
+	found = append(found, e.received.refused...)
 	found = append(found, e.checkAttributeForms()...)
 	if fact == nil {
 		return found
@@ -48,7 +49,7 @@ func checkForms(e *Event, fact Fact) (found Violations) {
 	if e.Subject != "" && e.Subject != fact.RecordID() {
 		found = append(found, &Violation{CodeIDMismatch, "/subject", quote(e.Subject), "make the subject the id of the record, " + quote(fact.RecordID()) + ", or leave it out"})
 	}
-	if e.form.maybeBlank {
+	if e.received.maybeBlank {
 		found = append(found, blanks(reflect.ValueOf(fact).Elem(), "/data")...)
 	}
 	return append(found, append(checkOwnIDs(e, fact), checkFactForm(e, fact)...)...)
@@ -56,10 +57,10 @@ func checkForms(e *Event, fact Fact) (found Violations) {
 
 // FormerViolation returns the violation that the rules before ledger.DoorRules find in a form that is
 // lawful since, or nil. By these rules the message was no event.
-func (e *Event) FormerViolation() *Violation { return e.form.former }
+func (e *Event) FormerViolation() *Violation { return e.received.former }
 
-// A form is what the text of an event shows and its values do not.
-type form struct {
+// A received is what the text of an event shows and its values do not.
+type received struct {
 	refused    Violations // by CheckDoor
 	former     *Violation // by the rules before
 	foreign    bool       // whether an attribute has other characters than printable ASCII
@@ -71,14 +72,14 @@ func (e *Event) checkAttributeForms() (found Violations) {
 	refuse := func(name, what, fix string) {
 		found = append(found, &Violation{CodeAttribute, "/" + name, what, fix})
 	}
-	if e.form.foreign {
+	if e.received.foreign {
 		for _, a := range e.Attributes() {
-			if strings.ContainsFunc(a.Value, nonCharacter) {
+			if strings.ContainsFunc(a.Value, form.NonCharacter) {
 				refuse(pointerToken(a.Name), "a non-character of Unicode", "leave out U+FFFE, U+FFFF and the other non-characters")
 			}
 		}
 	}
-	if !isURIReference(e.Source) {
+	if !form.URIReference(e.Source) {
 		refuse("source", quote(e.Source), "make the source a URI-reference; percent-encode all other characters")
 	}
 	if e.DataSchema != "" && !e.namesItsSchema() {
@@ -93,54 +94,6 @@ func (e *Event) checkAttributeForms() (found Violations) {
 	return found
 }
 
-// nonCharacter reports whether r is one of the 66 code points that are no characters.
-func nonCharacter(r rune) bool { return r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef }
-
-// uriMarks are the characters of a URI besides letters and digits (RFC 3986, section 2).
-const uriMarks = "-._~:/?#[]@!$&'()*+,;=%"
-
-// isURIReference reports whether s has the characters and the percent-encoding of a URI-reference. A
-// name before the first colon must be a scheme.
-func isURIReference(s string) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case c == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])), strings.IndexByte(uriMarks, c) < 0:
-			return false
-		}
-	}
-	first, _, _ := strings.Cut(s, "/")
-	first, _, _ = strings.Cut(first, "?")
-	first, _, _ = strings.Cut(first, "#")
-	scheme, _, hasColon := strings.Cut(first, ":")
-	return strings.Count(s, "#") <= 1 && (!hasColon || isScheme(scheme))
-}
-
-func isScheme(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20
-		if (c < 'a' || c > 'z') && (i == 0 || (s[i] < '0' || s[i] > '9') && strings.IndexByte("+-.", s[i]) < 0) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-// isLowerHex reports whether s has n lower-case hexadecimal digits.
-func isLowerHex(s string, n int) bool {
-	for i := range len(s) {
-		if !isHex(s[i]) || s[i] < 'a' && s[i] > '9' {
-			return false
-		}
-	}
-	return len(s) == n
-}
-
 // namesItsSchema reports whether the dataschema attribute belongs to the type. Of an unknown type it
 // must be an absolute URI.
 func (e *Event) namesItsSchema() bool {
@@ -152,7 +105,7 @@ func (e *Event) namesItsSchema() bool {
 		return e.DataSchema == "urn:ctxledger:schema:"+string(kind)+":v"+strconv.Itoa(version)
 	}
 	scheme, rest, _ := strings.Cut(e.DataSchema, ":")
-	return isScheme(scheme) && rest != "" && isURIReference(e.DataSchema) && !strings.Contains(e.DataSchema, "#")
+	return form.Scheme(scheme) && rest != "" && form.URIReference(e.DataSchema) && !strings.Contains(e.DataSchema, "#")
 }
 
 // isUTF8JSON reports whether a media type is JSON in UTF-8. No type means JSON.
@@ -163,13 +116,6 @@ func isUTF8JSON(contentType string) bool {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	charset, has := parameters["charset"]
 	return err == nil && isJSON(contentType) && (!has || strings.EqualFold(charset, "utf-8"))
-}
-
-// blank reports whether a text has nothing to read: only white space, and characters without width.
-func blank(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && r != '\u115f' && r != '\u1160' && r != '\u3164' && r != '\uffa0' && r != '\u2800'
-	}) < 0
 }
 
 // maybeBlank is a quick test: a text that is not blank usually begins with a letter.
@@ -231,7 +177,7 @@ func blanksIn(v reflect.Value, at string, must bool) (found Violations) {
 		if v.Type() == reflect.TypeFor[Ref]() && text != "" {
 			text = Ref(text).ID()
 		}
-		if must && v.Len() > 0 && blank(text) {
+		if must && v.Len() > 0 && form.Blank(text) {
 			return Violations{blankViolation(at)}
 		}
 	}
@@ -330,7 +276,7 @@ func checkFactForm(e *Event, fact Fact) (found Violations) {
 		}
 	case *RedactionApplied:
 		for i, fp := range f.Fingerprints {
-			if fp.KeyID == "" || fp.Length < shortestFingerprinted || !isLowerHex(fp.PrefixHash, 16) || !isLowerHex(fp.HMAC, 64) {
+			if fp.KeyID == "" || fp.Length < shortestFingerprinted || !form.LowerHex(fp.PrefixHash, 16) || !form.LowerHex(fp.HMAC, 64) {
 				found = append(found, &Violation{CodeRange, element("/data/fingerprints", i), "a fingerprint of another form",
 					"send key_id, a length of at least 8 bytes, prefix_hash of 16 and hmac of 64 lower-case hexadecimal digits"})
 			}
@@ -351,7 +297,7 @@ func hasMember(data []byte, name string) bool {
 
 // parseTime reads a time. CheckDoor refuses what package time reads and RFC 3339 has no form for, such
 // as an hour of one digit or a comma. Lower-case t and z are lawful since CheckDoor.
-func (f *form) parseTime(name, value string) (time.Time, error) {
+func (f *received) parseTime(name, value string) (time.Time, error) {
 	pointer := "/" + name
 	f.refused = slices.DeleteFunc(f.refused, func(v *Violation) bool { return v.Pointer == pointer })
 	wrong := fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
@@ -363,21 +309,8 @@ func (f *form) parseTime(name, value string) (time.Time, error) {
 	if _, err := time.Parse(time.RFC3339Nano, value); err != nil {
 		f.former = &Violation{Code: CodeAttribute, Pointer: pointer, Found: wrong.Error()}
 	}
-	if !isRFC3339(upper) {
+	if !form.RFC3339(upper) {
 		f.refused = append(f.refused, &Violation{CodeAttribute, pointer, quote(value), "write the time by RFC 3339, such as 2026-01-02T03:04:05.678Z"})
 	}
 	return t, nil
-}
-
-// isRFC3339 reports whether a text that package time reads has the exact form in upper case.
-func isRFC3339(s string) bool {
-	const clock = "2006-01-02T15:04:05"
-	if len(s) <= len(clock) || strings.Trim(s[len(clock):], "0123456789.+-:Z") != "" || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
-		return false
-	}
-	rest := s[len(clock):]
-	if rest[0] == '.' {
-		rest = strings.TrimLeft(rest[1:], "0123456789")
-	}
-	return rest == "Z" || len(rest) == len("+01:00") && (rest[0] == '+' || rest[0] == '-') && rest[1:3] <= "23" && rest[3] == ':' && rest[4:6] <= "59"
 }

@@ -42,7 +42,7 @@ type Event struct {
 	// Data is the payload verbatim: JSON text for every known type.
 	Data []byte
 
-	form form
+	received received
 }
 
 // ErrUnknownType is wrapped by [Event.Decode] for a type that this version of the contract does

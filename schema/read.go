@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema/internal/scan"
 )
 
 // reader reads the data of an event in one pass. reader decodes the fact, checks the JSON
@@ -80,7 +82,7 @@ var plans = func() map[Type]*plan {
 func readFact(e *Event) (Fact, bool) {
 	kind, version, err := contract.parse(e.Type)
 	p := plans[kind]
-	e.form.maybeBlank = true
+	e.received.maybeBlank = true
 	if err != nil || p == nil || version != contract.of(kind) || len(e.Data) > MaxEventBytes {
 		return nil, false
 	}
@@ -91,7 +93,7 @@ func readFact(e *Event) (Fact, bool) {
 	q.space()
 	// Only the content mode of an item shows whether the item is a summary.
 	ok = ok && q.at == len(q.data) && concernsOf(fact) == q.rules.concerns
-	e.form.maybeBlank = q.odd || !ok
+	e.received.maybeBlank = q.odd || !ok
 	*q = reader{}
 	readers.Put(q)
 	return fact, ok
@@ -237,7 +239,7 @@ func (q *reader) string() (string, bool) {
 		return "", false
 	}
 	start := q.at + 1
-	at := plainEnd(q.text, start)
+	at := scan.PlainEnd(q.text, start)
 	q.odd = q.odd || q.text[start] <= ' ' || q.text[start] == '"' || q.text[start] == '\\' || q.text[start] >= utf8.RuneSelf
 	if at < len(q.text) && q.text[at] == '"' {
 		q.at = at + 1

@@ -106,7 +106,7 @@ func (d *documentReader) take(name string, value jsontext.Value) {
 	if err == nil && !(value.Kind() == 'n' && name != "specversion") {
 		err = d.event.Set(name, text)
 	}
-	if former := d.event.form.former; former != nil && former.Fix == "" {
+	if former := d.event.received.former; former != nil && former.Fix == "" {
 		former.Fix = "correct the attribute"
 	}
 	if err != nil && d.fault == nil {
@@ -148,7 +148,7 @@ func (d *documentReader) takeData() {
 		if err == nil {
 			e.Data, err = base64.StdEncoding.DecodeString(text)
 			if strings.ContainsAny(text, "\r\n") {
-				e.form.refused = append(e.form.refused, &Violation{CodeNotCloudEvent, "/data_base64", "base64 with line breaks", "send it without line breaks (RFC 4648)"})
+				e.received.refused = append(e.received.refused, &Violation{CodeNotCloudEvent, "/data_base64", "base64 with line breaks", "send it without line breaks (RFC 4648)"})
 			}
 		}
 		if err != nil || d.data64.Kind() != '"' {

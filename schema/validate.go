@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/types"
+
+	"github.com/ctxledger/ctxledger/schema/internal/scan"
 )
 
 // Limits of one event.
@@ -136,7 +138,7 @@ func (e *Event) checkEnvelope() error {
 }
 
 func (e *Event) checkAttributes() (found Violations) {
-	e.form.foreign = false
+	e.received.foreign = false
 	refuse := func(code Code, name, what, fix string) {
 		found = append(found, &Violation{code, "/" + name, what, fix})
 	}
@@ -149,10 +151,10 @@ func (e *Event) checkAttributes() (found Violations) {
 		if len(value) > MaxIDBytes {
 			refuse(CodeTooLarge, name, strconv.Itoa(len(value))+" bytes", "keep attributes within "+strconv.Itoa(MaxIDBytes)+" bytes")
 		}
-		if printablePrefix(value) == len(value) {
+		if scan.PrintablePrefix(value) == len(value) {
 			return
 		}
-		e.form.foreign = true
+		e.received.foreign = true
 		if !printable(value) {
 			refuse(CodeAttribute, name, "control characters or invalid UTF-8", "CloudEvents strings hold printable Unicode")
 		}
@@ -194,7 +196,7 @@ func (e *Event) checkAttributes() (found Violations) {
 
 // printable reports whether s is UTF-8 without control characters.
 func printable(s string) bool {
-	return printablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return scan.PrintablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // validSource reports whether s is a URI-reference. validSource recognises the most common form

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema/internal/scan"
 )
 
 // writer is the counterpart of [reader]. writer encodes a fact in one pass to the same bytes as
@@ -45,7 +47,7 @@ func EncodeData(e *Event, fact Fact) ([]byte, bool) {
 	*w = writer{data: w.data[:0], rules: ruling{event: e, concerns: concernsOf(fact)}}
 	ok := w.object(p, v)
 	w.rules = ruling{}
-	e.form.maybeBlank = w.odd || !ok
+	e.received.maybeBlank = w.odd || !ok
 	if !ok || len(w.data) > MaxEventBytes {
 		return nil, false
 	}
@@ -183,7 +185,7 @@ func (w *writer) float(n float64) bool {
 
 func (w *writer) string(s string) bool {
 	w.odd = w.odd || maybeBlank(s)
-	if plainEnd(s, 0) == len(s) {
+	if scan.PlainEnd(s, 0) == len(s) {
 		w.data = append(append(append(w.data, '"'), s...), '"')
 		return true
 	}

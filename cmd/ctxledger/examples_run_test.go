@@ -25,6 +25,7 @@ var examplesNotRun = map[string]string{
 	"ctxledger bench":                    "it takes minutes; bench.txtar runs small sizes",
 	"ctxledger migrate":                  "it changes the number of streams; partitions.txtar runs it",
 	"ctxledger conformance":              "it takes long; package conformance runs it",
+	"ctxledger redaction revoke":         "it needs a redaction in force; reintroduced.txtar runs it",
 	"ctxledger quarantine replay":        "it needs a quarantined message; quarantine.txtar runs it",
 	"ctxledger quarantine show":          "it needs a quarantined message; quarantine.txtar runs it",
 	"ctxledger proof witness":            "it needs a state folder of a witness; proof.txtar runs it",

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/go-json-experiment/json"
 )
 
@@ -123,7 +124,7 @@ func TestUpgrade(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT DISTINCT tenant FROM recorded_events WHERE event_id LIKE 'new-%'":                                     "default",
 		"SELECT count() FROM recorded_events WHERE tenant = ''":                                                       "12",
-		"SELECT arraySort(groupUniqArray(projection_version)) FROM commits":                                           "\"[3,4]\"",
+		"SELECT arraySort(groupUniqArray(projection_version)) FROM commits":                                           fmt.Sprintf("\"[3,%d]\"", ledger.NewestRules),
 		"SELECT toString(count()), toString(countIf(code = 'id_conflict')) FROM refused_events WHERE tenant = 'bolt'": "20,20",
 	} {
 		if got := sql(text); got != want {

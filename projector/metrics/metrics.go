@@ -26,9 +26,16 @@ type Metrics struct {
 	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
 	steps                                *prometheus.HistogramVec
 
-	mu    sync.Mutex
-	live  map[string]func() Gauges // by stream, of the current or last projector
-	named map[string]bool          // redactions with a counter of their own
+	named *names // of redactions
+
+	mu   sync.Mutex
+	live map[string]func() Gauges // by stream, of the current or last projector
+}
+
+// names are the redactions with a counter of their own. Safe for concurrent use.
+type names struct {
+	mu   sync.Mutex
+	list map[string]bool
 }
 
 const metricPrefix = "ctxledger_projector_"
@@ -77,7 +84,7 @@ func New() *Metrics {
 		steps: histograms("step_duration_seconds", "Duration of a step of a batch, with its retries.",
 			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
 		live:  make(map[string]func() Gauges),
-		named: make(map[string]bool),
+		named: &names{list: make(map[string]bool)},
 	}
 }
 
@@ -212,7 +219,7 @@ func (m Meter) Commit(c Commit) {
 	for _, r := range c.Quarantined {
 		m.counts.quarantined.WithLabelValues(m.stream, string(r.Violations[0].Code)).Inc()
 		if r.Reintroduced && r.Redaction != "" {
-			m.counts.reintroduced.WithLabelValues(m.stream, m.counts.labelOf(r.Redaction)).Inc()
+			m.counts.reintroduced.WithLabelValues(m.stream, m.counts.named.label(r.Redaction)).Inc()
 		}
 	}
 	m.counts.messages.WithLabelValues(m.stream).Add(float64(c.Messages))
@@ -227,14 +234,14 @@ func (m Meter) Commit(c Commit) {
 // and in Prometheus.
 const mostNamed = 1000
 
-// labelOf returns the label of a redaction: its id, or "other" after the first mostNamed.
-func (m *Metrics) labelOf(redaction string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.named[redaction] && len(m.named) >= mostNamed {
+// label returns the label of a redaction: its id, or "other" after the first mostNamed.
+func (n *names) label(redaction string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.list[redaction] && len(n.list) >= mostNamed {
 		return "other"
 	}
-	m.named[redaction] = true
+	n.list[redaction] = true
 	return redaction
 }
 

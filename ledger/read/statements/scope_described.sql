@@ -17,7 +17,8 @@ FROM
             AND session_id = {session:String}
             AND has({ids:Array(String)}, subject)
             AND event_type NOT IN (
-                'context.item.removed', 'context.injection.removed', 'context.resource.accessed', 'context.redaction.revoked')
+                'context.item.removed', 'context.injection.removed', 'context.resource.accessed',
+                'context.redaction.revoked')
             AND NOT (
                 ({turn:String} = '' OR turn_id = {turn:String})
                 AND ({run:String} = '' OR run_id = {run:String})

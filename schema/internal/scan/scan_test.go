@@ -1,4 +1,4 @@
-package schema
+package scan
 
 import (
 	"strings"
@@ -19,20 +19,20 @@ func TestPrefixes(t *testing.T) {
 				if c >= ' ' && c < 0x7f {
 					printable += 3
 				}
-				if got := plainEnd(s, 0); got != plain {
-					t.Fatalf("plainEnd(%q, 0) = %d, want %d", s, got, plain)
+				if got := PlainEnd(s, 0); got != plain {
+					t.Fatalf("PlainEnd(%q, 0) = %d, want %d", s, got, plain)
 				}
-				if got := plainEnd("\""+s, 1); got != plain+1 {
-					t.Fatalf("plainEnd(%q, 1) = %d, want %d", s, got, plain+1)
+				if got := PlainEnd("\""+s, 1); got != plain+1 {
+					t.Fatalf("PlainEnd(%q, 1) = %d, want %d", s, got, plain+1)
 				}
-				if got := printablePrefix(s); got != printable {
-					t.Fatalf("printablePrefix(%q) = %d, want %d", s, got, printable)
+				if got := PrintablePrefix(s); got != printable {
+					t.Fatalf("PrintablePrefix(%q) = %d, want %d", s, got, printable)
 				}
 			}
 		}
 	}
 	for n := range 20 {
-		if s := strings.Repeat("x", n); plainEnd(s, 0) != n || printablePrefix(s) != n {
+		if s := strings.Repeat("x", n); PlainEnd(s, 0) != n || PrintablePrefix(s) != n {
 			t.Errorf("%d plain bytes", n)
 		}
 	}

@@ -1,4 +1,5 @@
-package schema
+// Package scan finds the end of plain text in a string, eight bytes at a time.
+package scan
 
 import "math/bits"
 
@@ -24,9 +25,9 @@ func word(s string, at int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// plainEnd returns the offset of the next quote, backslash, control character or byte outside
+// PlainEnd returns the offset of the next quote, backslash, control character or byte outside
 // ASCII. The search starts at the given offset.
-func plainEnd(s string, at int) int {
+func PlainEnd(s string, at int) int {
 	for ; at <= len(s)-8; at += 8 {
 		w := word(s, at)
 		if found := (w | (w - spaces) | ((w ^ quotes) - eachByte) | ((w ^ backslashs) - eachByte)) & topBits; found != 0 {
@@ -39,8 +40,8 @@ func plainEnd(s string, at int) int {
 	return at
 }
 
-// printablePrefix returns the length of the printable ASCII prefix of s.
-func printablePrefix(s string) int {
+// PrintablePrefix returns the length of the printable ASCII prefix of s.
+func PrintablePrefix(s string) int {
 	at := 0
 	for ; at <= len(s)-8; at += 8 {
 		w := word(s, at)
