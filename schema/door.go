@@ -79,7 +79,7 @@ func (e *Event) checkAttributeForms() (found Violations) {
 			}
 		}
 	}
-	if !form.URIReference(e.Source) {
+	if !plainURN(e.Source) && !form.URIReference(e.Source) {
 		refuse("source", quote(e.Source), "make the source a URI-reference; percent-encode all other characters")
 	}
 	if e.DataSchema != "" && !e.namesItsSchema() {
@@ -97,16 +97,25 @@ func (e *Event) checkAttributeForms() (found Violations) {
 // namesItsSchema reports whether the dataschema attribute belongs to the type. Of an unknown type it
 // must be an absolute URI.
 func (e *Event) namesItsSchema() bool {
-	kind, version, err := contract.parse(e.Type)
-	if p := plans[kind]; p != nil && err == nil && version == contract.of(kind) && e.DataSchema == p.schema {
+	if schema, ok := schemas[e.Type]; ok && schema == e.DataSchema {
 		return true
 	}
+	kind, version, err := contract.parse(e.Type)
 	if err == nil && kind.Known() {
 		return e.DataSchema == "urn:ctxledger:schema:"+string(kind)+":v"+strconv.Itoa(version)
 	}
 	scheme, rest, _ := strings.Cut(e.DataSchema, ":")
 	return form.Scheme(scheme) && rest != "" && form.URIReference(e.DataSchema) && !strings.Contains(e.DataSchema, "#")
 }
+
+// schemas are the dataschema attributes of the current versions, by type attribute.
+var schemas = func() map[string]string {
+	list := make(map[string]string)
+	for _, p := range plans {
+		list[p.eventType] = p.schema
+	}
+	return list
+}()
 
 // isUTF8JSON reports whether a media type is JSON in UTF-8. No type means JSON.
 func isUTF8JSON(contentType string) bool {

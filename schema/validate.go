@@ -199,19 +199,18 @@ func printable(s string) bool {
 	return scan.PrintablePrefix(s) == len(s) || utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// validSource reports whether s is a URI-reference. validSource recognises the most common form
-// without a parser.
-func validSource(s string) bool {
-	if name, urn := strings.CutPrefix(s, "urn:"); urn && name != "" {
-		at := 0
-		for at < len(name) && (plainTokenByte(name[at]) || name[at] == ':' || name[at] == '.') {
-			at++
-		}
-		if at == len(name) {
-			return true
+// validSource reports whether s is a URI-reference.
+func validSource(s string) bool { return plainURN(s) || types.ParseURIRef(s) != nil }
+
+// plainURN recognises the most common form of a source without a parser.
+func plainURN(s string) bool {
+	name, urn := strings.CutPrefix(s, "urn:")
+	for i := range len(name) {
+		if c := name[i]; !plainTokenByte(c) && c != ':' && c != '.' {
+			return false
 		}
 	}
-	return types.ParseURIRef(s) != nil
+	return urn && name != ""
 }
 
 // Accepted returns the fact of an event that meets the contract.
