@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // assembly is a batch under construction. An assembly takes messages part by part, in the order
@@ -71,12 +73,25 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 	if err := b.renewKeys(ctx, a, events); err != nil {
 		return err
 	}
+	arrived := messages[0].Arrived
+	for len(events) > 0 {
+		part := events[:leak.UntilRevocation(events)]
+		if err := b.addPart(ctx, a, part, arrived, began); err != nil {
+			return err
+		}
+		events, began = events[len(part):], time.Now()
+	}
+	return nil
+}
+
+// addPart adds events. Only the last of them may be a revocation.
+func (b *builder) addPart(ctx context.Context, a *assembly, events []decode.Event, arrived, began time.Time) error {
 	events, void, err := b.mask(ctx, a, events)
 	if err != nil {
 		return err
 	}
 	b.noteUnknown(leak.OfAll(events))
-	a.extend(events, messages[0].Arrived, began)
+	a.extend(events, arrived, began)
 	b.noteHoles(events)
 	if b.config.Tracer != nil {
 		a.links = linksOf(a.links, events)
@@ -95,6 +110,38 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 		}
 		a.place(e, nil)
 	}
+	if n := len(a.changes); n > 0 && a.changes[n-1].Revokes && a.changes[n-1].Sequence == a.last.StreamSeq {
+		return b.revoke(ctx, a)
+	}
+	return nil
+}
+
+// revoke loads the values again after a revocation, without the redactions that this batch revokes.
+func (b *builder) revoke(ctx context.Context, a *assembly) error {
+	if err := b.awaitCommits(ctx); err != nil { // then the ledger holds all earlier redactions
+		return err
+	}
+	var revoked []privacy.Redaction
+	left := make([]leak.Change, 0, len(a.changes))
+	for _, c := range a.changes {
+		if !c.Revokes {
+			left = append(left, c)
+			continue
+		}
+		of := privacy.Redaction{Tenant: schema.TenantOf(c.Value.Tenant), ID: c.Value.RedactionID}
+		revoked = append(revoked, of)
+		left = slices.DeleteFunc(left, func(c leak.Change) bool { return of == c.Redaction() })
+	}
+	if err := b.loadWithheld(ctx, revoked...); err != nil {
+		return err
+	}
+	for _, c := range a.changes {
+		if c.Revokes {
+			b.withheld.Apply(c)
+		}
+	}
+	a.fresh = leak.NewValues(b.withheld.Keys)
+	a.fresh.LearnAll(left)
 	return nil
 }
 
@@ -105,9 +152,7 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 		return err
 	}
 	a.fresh = leak.NewValues(b.withheld.Keys)
-	for _, c := range a.changes {
-		a.fresh.Apply(c)
-	}
+	a.fresh.LearnAll(a.changes)
 	return nil
 }
 

@@ -20,28 +20,32 @@ func (b *builder) recall(ctx context.Context, last uint64) error {
 			return err
 		}
 		if keys.Same(b.withheld.Keys) {
-			b.withheld = b.withheld.AsOf(last)
-			return nil
+			if b.withheld = b.withheld.AsOf(last); b.withheld != nil {
+				return nil
+			}
 		}
 	}
 	return b.loadWithheld(ctx)
 }
 
-// loadWithheld reads the keys, and the fingerprints of all redactions up to the last commit.
-func (b *builder) loadWithheld(ctx context.Context) error {
+// loadWithheld reads the keys, and the fingerprints of the redactions in force at the last commit,
+// without redactions that are revoked since.
+func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction) error {
 	return b.persist(ctx, "load fingerprints", func() error {
 		keys, err := leak.ReadKeys(b.config.Keys)
 		if err != nil {
 			return err
 		}
-		values, err := b.store.WithheldThrough(ctx, b.source.Incarnation, b.committed.Load())
+		values, err := b.store.WithheldThrough(ctx, b.source.Incarnation, b.committed.Load(), revoked...)
 		if err != nil {
 			return err
 		}
 		b.withheld = leak.NewValues(keys)
 		maps.DeleteFunc(b.unknown, func(k leak.UnknownKey, _ bool) bool { return keys.Has(k.Tenant, k.ID) })
 		b.noteUnknown(values)
-		b.withheld.Load(values)
+		for _, value := range values {
+			b.withheld.Learn(value)
+		}
 		return nil
 	})
 }

@@ -68,7 +68,7 @@ type store interface {
 	Lookup(ctx context.Context, identities []uint64) ([]ledger.Known, error)
 	Traces(ctx context.Context, r ledger.Range) (map[uint64]ledger.Trace, error)
 	Reintroduced(ctx context.Context, r ledger.Range) ([]ledger.Position, error)
-	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]privacy.Withheld, error)
+	WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...privacy.Redaction) ([]privacy.Withheld, error)
 
 	WriteRows(ctx context.Context, b *ledger.Batch, epoch uint64, tables ...string) error
 	Evict(ctx context.Context, r ledger.Range, lacking []ledger.Lack) error

@@ -28,9 +28,9 @@ func (c *counted) Identities(ctx context.Context, except []uuid.UUID, most, add 
 	return c.store.Identities(ctx, except, most, add)
 }
 
-func (c *counted) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]privacy.Withheld, error) {
+func (c *counted) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...privacy.Redaction) ([]privacy.Withheld, error) {
 	c.withheld.Add(1)
-	return c.store.WithheldThrough(ctx, incarnation, through)
+	return c.store.WithheldThrough(ctx, incarnation, through, revoked...)
 }
 
 func (c *counted) Commit(ctx context.Context, b *ledger.Batch, epoch uint64) error {

@@ -402,7 +402,7 @@ func (s simStore) Reintroduced(ctx context.Context, r ledger.Range) (list []ledg
 	return list, err
 }
 
-func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) (list []privacy.Withheld, err error) {
+func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, _ ...privacy.Redaction) (list []privacy.Withheld, err error) {
 	err = s.ask(ctx, "withheld", func(l *simLedger) {
 		for _, at := range l.tables["redactions"] {
 			if at.Incarnation != incarnation || at.StreamSeq <= through {

@@ -20,11 +20,21 @@ type Withheld struct {
 	Fingerprint schema.Fingerprint
 }
 
-// WithheldThrough returns the fingerprints of the redactions in force, each once for a redaction, in
-// the order of the redactions. A redaction is in force unless the operator revoked it later. Of the stream incarnation it reads redactions up to the sequence through,
+// A Redaction is the id of a redaction of a tenant.
+type Redaction struct{ Tenant, ID string }
+
+// WithheldThrough returns the fingerprints of the redactions in force, each once, in the order of
+// their first redactions. A redaction is in force unless the operator revoked it later, or it is one
+// of revoked. Of the stream incarnation it reads redactions up to the sequence through,
 // of other streams all. A nil incarnation names no stream, so all are returned.
-func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64) ([]Withheld, error) {
-	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
+func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...Redaction) ([]Withheld, error) {
+	var tenants, ids []string
+	for _, r := range revoked {
+		tenants, ids = append(tenants, r.Tenant), append(ids, r.ID)
+	}
+	params := chsql.Params{
+		"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through), "tenants": chsql.Texts(tenants), "ids": chsql.Texts(ids),
+	}
 	var list []Withheld
 	for row := range l.sql.Rows(ctx, "withheld", params) {
 		var w Withheld
@@ -71,4 +81,17 @@ func (l Tables) InForce(ctx context.Context, tenant, redactionID string) (list [
 		list = append(list, at)
 	}
 	return list, nil
+}
+
+// SameValue returns the other redactions of a tenant that share a fingerprint with a redaction,
+// revoked ones included.
+func (l Tables) SameValue(ctx context.Context, of Redaction) (ids []string, err error) {
+	for row := range l.sql.Rows(ctx, "same_value", chsql.Params{"tenant": chsql.Text(of.Tenant), "redaction": chsql.Text(of.ID)}) {
+		var id string
+		if err := row.Scan(&id); err != nil {
+			return nil, fmt.Errorf("look for redactions of the same value: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }

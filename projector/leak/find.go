@@ -1,7 +1,6 @@
 package leak
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,9 +21,10 @@ func (w *Values) Find(all []decode.Event) []decode.Event {
 	return w.FindAfter(NewValues(w.Keys), all, func([]decode.Event, decode.Event) bool { return true })
 }
 
-// FindAfter is Find for a part of a batch. fresh holds the changes of redactions and revocations in
-// earlier parts. FindAfter adds the new changes that count. FindAfter calls counts for each
-// redaction and revocation, with the events before it.
+// FindAfter is Find for a part of a batch. fresh holds the values that redactions in earlier
+// parts withhold. FindAfter adds the values of new redactions that count. FindAfter calls counts
+// for each redaction and revocation, with the events before it. A revocation changes nothing here:
+// the caller loads the values again before the next part.
 func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlier []decode.Event, e decode.Event) bool) []decode.Event {
 	events := make([]decode.Event, len(all))
 	var s finder
@@ -33,7 +33,7 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 		if len(w.tenants)+len(fresh.tenants) > 0 {
 			s.lookFor(&e, w, fresh)
 			if s.maybeIn(e.Message) {
-				if masked, hit := masked(e, s.set); hit {
+				if masked, hit := maskedOf(e, s.set); hit {
 					events[i] = masked
 					continue
 				}
@@ -51,12 +51,26 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 			continue
 		}
 		for _, c := range changes {
-			if c.Revokes || !w.inForceBeside(fresh, c.Value) {
-				fresh.Apply(c)
+			if !c.Revokes && !w.knows(c.Value) {
+				fresh.Learn(c.Value)
 			}
 		}
 	}
 	return events
+}
+
+// maskedOf is masked for any event. A revocation names the redaction and its session, which the value
+// may be in: only the texts of the operator must not hold a value.
+func maskedOf(e decode.Event, set Set) (decode.Event, bool) {
+	r, ok := e.Fact.(*schema.RedactionRevoked)
+	if !ok || len(e.Violations) > 0 {
+		return masked(e, set)
+	}
+	texts := append([]string{r.Reason, r.ActorRef.ID()}, schema.RefIDs(r.PolicyRefs)...)
+	if !slices.ContainsFunc(texts, func(text string) bool { return len(set.InWord([]byte(text))) > 0 }) && len(r.Metadata) == 0 {
+		return e, false
+	}
+	return masked(e, set)
 }
 
 // harmful reports whether a redaction would turn against its tenant, and returns it refused. One of
@@ -98,15 +112,7 @@ type finder struct {
 // lookFor sets the values that are withheld from a message.
 func (s *finder) lookFor(e *decode.Event, w, fresh *Values) {
 	s.tenants = appendTenants(s.tenants[:0], e)
-	if r, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
-		// The redaction that it takes back must not withhold it.
-		of := redaction{schema.TenantOf(e.Envelope.Tenant), r.RedactionID}
-		revoked := maps.Clone(fresh.revoked)
-		revoked[of] = true
-		s.set = fresh.without(map[redaction]bool{of: true}, w.without(revoked, s.set[:0], s.tenants), s.tenants)
-		return
-	}
-	s.set = fresh.Of(w.without(fresh.revoked, s.set[:0], s.tenants), s.tenants)
+	s.set = fresh.Of(w.Of(s.set[:0], s.tenants), s.tenants)
 }
 
 // appendTenants appends the possible tenants of a message. Permissions apply to the tenant of

@@ -3,82 +3,64 @@ package leak
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
 )
 
 // Values recognises the values that redactions withhold, by tenant. Values holds their fingerprints
-// and never a value. The first redaction in force of a value names the policy. Reading is safe for
-// concurrent use. Learn, Revoke and Apply are not.
+// and never a value. The first redaction of a value names the policy. Reading is safe for
+// concurrent use. Learn and Apply are not.
 type Values struct {
 	Keys    Keys
 	tenants map[string]*tenantValues
-	loaded  []privacy.Withheld // values that were in force at the load
-	since   []Change           // changes from batches of this stream since the load
-	revoked map[redaction]bool // redactions that were revoked since the load
+	since   []Change // from batches of this stream since the load
 }
 
 // Keys are the fingerprinters of the tenants' keys, by tenant and key id.
 type Keys map[string]map[string]fingerprint.Hasher
 
-// A redaction is the id of a redaction of a tenant.
-type redaction struct{ tenant, id string }
-
-func redactionOf(value privacy.Withheld) redaction {
-	return redaction{schema.TenantOf(value.Tenant), value.RedactionID}
-}
-
 // tenantValues are the values that one tenant withholds.
 type tenantValues struct {
-	inForce  map[schema.Fingerprint][]privacy.Withheld // the redactions of a value, in order
-	entries  map[string]*fingerprints                  // by key id
-	shortest int                                       // bytes of the shortest recognised value
+	known    map[schema.Fingerprint]bool
+	entries  map[string]*fingerprints // by key id
+	shortest int                      // bytes of the shortest recognised value
 }
 
 // fingerprints are the fingerprints of one key, in the scanner's order.
 type fingerprints struct {
 	scanner *fingerprint.Scanner
-	list    []schema.Fingerprint
+	list    []privacy.Withheld
 }
 
 // NewValues returns Values without fingerprints.
 func NewValues(keys Keys) *Values {
-	return &Values{Keys: keys, tenants: make(map[string]*tenantValues), revoked: make(map[redaction]bool)}
+	return &Values{Keys: keys, tenants: make(map[string]*tenantValues)}
 }
 
-// Load adds the values that are in force when the ledger is read.
-func (w *Values) Load(values []privacy.Withheld) {
-	w.loaded = append(w.loaded, values...)
-	for _, value := range values {
-		w.Learn(value)
-	}
-}
-
-// Learn adds a value that a redaction withholds. A fingerprint with a missing key, or one that
-// cannot be read, recognises nothing.
-func (w *Values) Learn(value privacy.Withheld) {
+// Learn adds a fingerprint, and reports whether it is new. A fingerprint with a missing key, or
+// one that cannot be read, recognises nothing.
+func (w *Values) Learn(value privacy.Withheld) bool {
 	fp := value.Fingerprint
 	f, ok := w.Keys[schema.TenantOf(value.Tenant)][fp.KeyID]
 	if !ok {
-		return
+		return false
 	}
 	tenant := w.tenants[schema.TenantOf(value.Tenant)]
 	if tenant == nil {
-		tenant = &tenantValues{inForce: make(map[schema.Fingerprint][]privacy.Withheld), entries: make(map[string]*fingerprints), shortest: math.MaxInt}
+		tenant = &tenantValues{known: make(map[schema.Fingerprint]bool), entries: make(map[string]*fingerprints), shortest: math.MaxInt}
 		w.tenants[schema.TenantOf(value.Tenant)] = tenant
 	}
-	list, known := tenant.inForce[fp]
-	if !slices.ContainsFunc(list, func(v privacy.Withheld) bool { return v.RedactionID == value.RedactionID }) {
-		tenant.inForce[fp] = append(list, value)
+	if tenant.known[fp] {
+		return false
 	}
-	if known {
-		return
-	}
+	tenant.known[fp] = true
 	e := tenant.entries[fp.KeyID]
 	if e == nil {
 		scanner, _ := f.Scanner(nil) // no fingerprint is read, so there is no error
@@ -86,23 +68,10 @@ func (w *Values) Learn(value privacy.Withheld) {
 		tenant.entries[fp.KeyID] = e
 	}
 	if e.scanner.Add(fp) == nil {
-		e.list = append(e.list, fp)
+		e.list = append(e.list, value)
 		tenant.shortest = min(tenant.shortest, int(fp.Length))
 	}
-}
-
-// Revoke takes back a redaction of a tenant. Its values stay withheld as long as another redaction
-// is in force.
-func (w *Values) Revoke(tenant, redactionID string) {
-	of := redaction{schema.TenantOf(tenant), redactionID}
-	w.revoked[of] = true
-	values := w.tenants[of.tenant]
-	if values == nil {
-		return
-	}
-	for fp, list := range values.inForce {
-		values.inForce[fp] = slices.DeleteFunc(list, func(v privacy.Withheld) bool { return v.RedactionID == redactionID })
-	}
+	return true
 }
 
 // A Change is a value that a redaction withholds, or the revocation of a redaction.
@@ -124,39 +93,79 @@ func ChangesOf(sequence uint64, e *schema.Event, fact schema.Fact) []Change {
 	return list
 }
 
-// Apply makes a change of this stream. See AsOf.
-func (w *Values) Apply(c Change) {
-	w.since = append(w.since, c)
-	if c.Revokes {
-		w.Revoke(c.Value.Tenant, c.Value.RedactionID)
-	} else {
-		w.Learn(c.Value)
+// Redaction returns the redaction of the change.
+func (c Change) Redaction() privacy.Redaction {
+	return privacy.Redaction{Tenant: schema.TenantOf(c.Value.Tenant), ID: c.Value.RedactionID}
+}
+
+// UntilRevocation returns the number of events up to and including the first valid revocation.
+func UntilRevocation(events []decode.Event) int {
+	for i, e := range events {
+		if _, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
+			return i + 1
+		}
+	}
+	return len(events)
+}
+
+// LearnAll adds the values of changes that are no revocations.
+func (w *Values) LearnAll(changes []Change) {
+	for _, c := range changes {
+		if !c.Revokes {
+			w.Learn(c.Value)
+		}
 	}
 }
 
-// AsOf returns w without the changes after a sequence. The result may be w itself.
+// Apply makes a change of this stream. See AsOf. The values of a revoked redaction remain until the
+// next load, because w does not know whether another redaction withholds them.
+func (w *Values) Apply(c Change) {
+	if c.Revokes || w.Learn(c.Value) {
+		w.since = append(w.since, c)
+	}
+}
+
+// AsOf returns w without the changes after a sequence. The result may be w itself. After a later
+// revocation it is nil, because w lacks values that were in force.
 func (w *Values) AsOf(sequence uint64) *Values {
-	later := func(c Change) bool { return c.Sequence > sequence }
-	if !slices.ContainsFunc(w.since, later) {
+	if slices.ContainsFunc(w.since, func(c Change) bool { return c.Revokes && c.Sequence > sequence }) {
+		return nil
+	}
+	later := make(map[tenantFingerprint]bool)
+	earlier := slices.DeleteFunc(w.since, func(l Change) bool {
+		if l.Sequence > sequence {
+			later[tenantFingerprint{schema.TenantOf(l.Value.Tenant), l.Value.Fingerprint}] = true
+			return true
+		}
+		return false
+	})
+	if len(later) == 0 {
 		return w
 	}
 	was := NewValues(w.Keys)
-	was.Load(w.loaded)
-	for _, c := range w.since {
-		if !later(c) {
-			was.Apply(c)
+	was.since = earlier
+	for tenant, values := range w.tenants {
+		for _, e := range values.entries {
+			for _, value := range e.list {
+				if !later[tenantFingerprint{tenant, value.Fingerprint}] {
+					was.Learn(value)
+				}
+			}
 		}
 	}
 	return was
 }
 
-// inForceBeside reports whether the redaction of a value is in force, for a later part of the
-// stream that has made the changes of fresh.
-func (w *Values) inForceBeside(fresh *Values, value privacy.Withheld) bool {
-	of := redactionOf(value)
-	tenant := w.tenants[of.tenant]
-	return tenant != nil && !fresh.revoked[of] &&
-		slices.ContainsFunc(tenant.inForce[value.Fingerprint], func(v privacy.Withheld) bool { return v.RedactionID == of.id })
+// tenantFingerprint is a fingerprint of one tenant.
+type tenantFingerprint struct {
+	tenant      string
+	fingerprint schema.Fingerprint
+}
+
+// knows reports whether a fingerprint was added.
+func (w *Values) knows(value privacy.Withheld) bool {
+	tenant := w.tenants[schema.TenantOf(value.Tenant)]
+	return tenant != nil && tenant.known[value.Fingerprint]
 }
 
 // Of returns the fingerprints of a redaction, and none for other events.
@@ -182,39 +191,17 @@ type span struct {
 }
 
 // A Set holds the values that are withheld from one message.
-type Set []setValues
-
-// setValues are the values of a tenant without the redactions that were revoked since.
-type setValues struct {
-	*tenantValues
-	revoked map[redaction]bool
-}
-
-// first returns the first redaction in force of a value, and whether there is one.
-func (v setValues) first(fp schema.Fingerprint) (privacy.Withheld, bool) {
-	for _, value := range v.inForce[fp] {
-		if len(v.revoked) == 0 || !v.revoked[redactionOf(value)] {
-			return value, true
-		}
-	}
-	return privacy.Withheld{}, false
-}
+type Set []*tenantValues
 
 // Of appends the values of the tenants. Without tenants it appends the values of all tenants,
 // because the message may belong to any of them.
-func (w *Values) Of(list Set, tenants []string) Set { return w.without(nil, list, tenants) }
-
-// without is Of without redactions that were revoked since.
-func (w *Values) without(revoked map[redaction]bool, list Set, tenants []string) Set {
+func (w *Values) Of(list Set, tenants []string) Set {
 	if len(tenants) == 0 {
-		for _, each := range w.tenants {
-			list = append(list, setValues{each, revoked})
-		}
-		return list
+		return slices.AppendSeq(list, maps.Values(w.tenants))
 	}
 	for _, name := range tenants {
 		if each := w.tenants[name]; each != nil {
-			list = append(list, setValues{each, revoked})
+			list = append(list, each)
 		}
 	}
 	return list
@@ -269,10 +256,8 @@ func (w Set) standInWord(word []byte) bool {
 func (w Set) standBare(b []byte) bool {
 	for _, values := range w {
 		for _, e := range values.entries {
-			for _, m := range e.scanner.Scan(b) {
-				if _, ok := values.first(e.list[m.Fingerprint]); ok {
-					return true
-				}
+			if len(e.scanner.Scan(b)) > 0 {
+				return true
 			}
 		}
 	}
@@ -285,11 +270,7 @@ func (w Set) scan(found []span, t *text, whole *span) []span {
 	for _, values := range w {
 		for _, e := range values.entries {
 			for _, m := range e.scanner.Scan(t.bytes) {
-				value, ok := values.first(e.list[m.Fingerprint])
-				if !ok {
-					continue
-				}
-				at := span{start: t.origin(m.Start), end: t.origin(m.End), Value: value}
+				at := span{start: t.origin(m.Start), end: t.origin(m.End), Value: e.list[m.Fingerprint]}
 				if whole != nil {
 					at.start, at.end = whole.start, whole.end
 				}

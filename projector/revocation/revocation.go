@@ -12,10 +12,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -108,60 +106,38 @@ func (r Revocation) Run(ctx context.Context) (Revoked, error) {
 	return found, nil
 }
 
-// find returns the redactions to take back, with the place of each.
+// find returns the redactions to take back, with the places of each.
 func (r Revocation) find(ctx context.Context) (found Revoked, places []privacy.InForce, err error) {
-	places, err = privacy.Of(r.Ledger).InForce(ctx, r.Tenant, r.RedactionID)
-	if err != nil {
+	tables := privacy.Of(r.Ledger)
+	if places, err = tables.InForce(ctx, r.Tenant, r.RedactionID); err != nil {
 		return found, nil, err
 	}
 	if len(places) == 0 {
 		return found, nil, ErrNothing
 	}
-	found.Tenant = schema.TenantOf(places[0].Tenant)
+	found.Tenant, found.Redactions = schema.TenantOf(places[0].Tenant), []string{r.RedactionID}
 	for _, at := range places[1:] {
 		if of := schema.TenantOf(at.Tenant); of != found.Tenant {
 			return found, nil, fmt.Errorf("the tenants %q and %q both have a redaction with this id; name one with --tenant", found.Tenant, of)
 		}
 	}
-	found.Redactions = []string{r.RedactionID}
-	same, err := r.sameValue(ctx, found.Tenant)
+	others, err := tables.SameValue(ctx, privacy.Redaction{Tenant: found.Tenant, ID: r.RedactionID})
 	if err != nil {
 		return found, nil, err
 	}
-	if !r.SameValue {
-		found.Same = same
-		return found, places, nil
-	}
-	found.Redactions = append(found.Redactions, same...)
-	for _, id := range same {
-		more, err := privacy.Of(r.Ledger).InForce(ctx, found.Tenant, id)
-		if err != nil {
+	for _, id := range others {
+		more, err := tables.InForce(ctx, found.Tenant, id)
+		switch {
+		case err != nil:
 			return found, nil, err
+		case len(more) == 0: // revoked
+		case r.SameValue:
+			found.Redactions, places = append(found.Redactions, id), append(places, more...)
+		default:
+			found.Same = append(found.Same, id)
 		}
-		places = append(places, more...)
 	}
 	return found, places, nil
-}
-
-// sameValue returns the other redactions in force that withhold a value of this one.
-func (r Revocation) sameValue(ctx context.Context, tenant string) (ids []string, err error) {
-	list, err := privacy.Of(r.Ledger).WithheldThrough(ctx, uuid.Nil, 0)
-	if err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(w privacy.Withheld) bool { return schema.TenantOf(w.Tenant) != tenant })
-	own := make(map[schema.Fingerprint]bool)
-	for _, w := range list {
-		if w.RedactionID == r.RedactionID {
-			own[w.Fingerprint] = true
-		}
-	}
-	for _, w := range list {
-		if own[w.Fingerprint] && w.RedactionID != r.RedactionID && !slices.Contains(ids, w.RedactionID) {
-			ids = append(ids, w.RedactionID)
-		}
-	}
-	return ids, nil
 }
 
 // tell publishes the fact for a redaction. The id follows from the redaction's place, so that two
