@@ -227,11 +227,15 @@ func BenchmarkSift(b *testing.B) {
 	m := decode.One(projectortest.At(1, e.Binary()))
 	escapes := projectortest.Foreign(1, `{"note":"`+strings.Repeat(`The quick\nbrown fox. `, 45)+`"}`)
 	me := decode.One(projectortest.At(1, escapes.Binary()))
+	many := make([]string, 10_000) // a thousand redactions of the SDK, which have about ten forms each
+	for i := range many {
+		many[i] = fmt.Sprintf("%08x is withheld", uint32(i)*2654435761)
+	}
 	for _, c := range []struct {
 		name   string
 		values []string
 		m      decode.Event
-	}{{"none", nil, m}, {"one", []string{projectortest.Secret}, m}, {"one, escapes", []string{projectortest.Secret}, me}} {
+	}{{"none", nil, m}, {"one", []string{projectortest.Secret}, m}, {"one, escapes", []string{projectortest.Secret}, me}, {"ten thousand", many, m}} {
 		b.Run(c.name, func(b *testing.B) {
 			w := NewValues(keys)
 			if len(c.values) > 0 {
