@@ -91,6 +91,7 @@ func (b *builder) addPart(ctx context.Context, a *assembly, events []decode.Even
 		return err
 	}
 	b.noteUnknown(leak.OfAll(events))
+	b.noteBare(events)
 	a.extend(events, arrived, began)
 	b.noteHoles(events)
 	if b.config.Tracer != nil {

@@ -19,6 +19,7 @@ type builder struct {
 	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
 	withheld *leak.Values
 	unknown  map[leak.UnknownKey]bool
+	bare     map[string]bool // tenants with redactions that have no fingerprint
 	translog streamLog
 	holes    hole.Finder
 	flights  []flight
@@ -28,7 +29,7 @@ type builder struct {
 }
 
 func newBuilder(s *shared) *builder {
-	return &builder{shared: s, unknown: make(map[leak.UnknownKey]bool), free: make(chan *ledger.Batch, 2)}
+	return &builder{shared: s, unknown: make(map[leak.UnknownKey]bool), bare: make(map[string]bool), free: make(chan *ledger.Batch, 2)}
 }
 
 // awaitCommits waits until all batches in flight are committed.

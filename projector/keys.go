@@ -73,6 +73,20 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 	return true, b.loadWithheld(ctx)
 }
 
+// noteBare logs once for a tenant that a redaction has no fingerprint, so that nothing keeps its value
+// from coming back.
+func (b *builder) noteBare(events []decode.Event) {
+	for _, e := range events {
+		r, ok := e.Fact.(*schema.RedactionApplied)
+		if !ok || len(e.Violations) > 0 || len(r.Fingerprints) > 0 || b.bare[e.Tenant] {
+			continue
+		}
+		b.bare[e.Tenant] = true
+		b.config.Log.Warn("a redaction has no fingerprint, so its value is not recognised when it comes back: give the producer the tenant's key",
+			"event", "redaction_unprotected", "tenant", schema.TenantOf(e.Tenant), "sequence", e.Position.StreamSeq)
+	}
+}
+
 // noteUnknown logs a missing key once. The values must come from redactions without a withheld
 // value, because the producer chooses a key's name.
 func (b *builder) noteUnknown(values []privacy.Withheld) {

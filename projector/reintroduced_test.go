@@ -315,3 +315,18 @@ func TestPlacesLeaveTheMessagesAlone(t *testing.T) {
 		t.Errorf("%d messages with places, and the messages became %v", len(placed), messages)
 	}
 }
+
+// TestARedactionThatProtectsNothingIsSaid: once for each tenant.
+func TestARedactionThatProtectsNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.publish(projectortest.Redaction(t, 2).Binary())
+	f.publish(projectortest.Redaction(t, 3).Binary())
+	f.flush()
+	log := new(logbook)
+	f.must(f.run(f.guarded(log)))
+	if n := strings.Count(log.String(), "event=redaction_unprotected tenant=acme sequence=2"); n != 1 || strings.Count(log.String(), "redaction_unprotected") != 1 {
+		t.Errorf("it is said %d times: %s", n, log)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -157,6 +158,40 @@ func TestSignedLies(t *testing.T) {
 	r.manifest = func(text []byte) []byte { return bytes.Replace(text, []byte(`"partial"`), []byte(`"complete"`), 1) }
 	r.finish()
 	want(t, r.verify(), Derivation, pack.ManifestFile, "differs from the derived document")
+}
+
+// TestHeaderContradictsRecords: whoever holds the signing key can sign another header.
+func TestHeaderContradictsRecords(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		header func(*pack.Header)
+		record func(r *rig, e *schema.Event)
+		reason string
+	}{
+		"another tenant":      {func(h *pack.Header) { h.Scope.Tenant = "umbrella" }, nil, `is of tenant "acme", but the header names tenant "umbrella"`},
+		"ids, not withheld":   {func(h *pack.Header) { h.RedactIDs = true }, nil, "has its event, but the header says that ids are withheld"},
+		"withheld, not asked": {nil, func(r *rig, e *schema.Event) { r.withhold(e) }, "is withheld, but the header does not say"},
+		"recorded earlier": {nil, func(r *rig, e *schema.Event) {
+			rec := &pack.Record{LogIndex: r.size, StreamSeq: r.seq + 1, RecordedAt: rigTime.Add(-time.Duration(r.seq) * time.Hour), Salt: r.salt(), Event: e}
+			rec.Leaf = proof.Leaf(e, proof.Salt(rec.Salt))
+			r.put(rec)
+		}, "but an earlier record of the log at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
+			if c.header != nil {
+				c.header(&r.header)
+			}
+			record := c.record
+			if record == nil {
+				record = func(r *rig, e *schema.Event) { r.record(e) }
+			}
+			newSession(t, 1).turnOf(9, func(e *schema.Event) { record(r, e) })
+			r.finish()
+			want(t, r.verify(), Format, pack.EventsFile, c.reason)
+		})
+	}
 }
 
 // TestHostileIDs: ids of the pack are escaped before printing.
