@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -160,5 +163,25 @@ func TestCutWhileOpen(t *testing.T) {
 	}
 	if err := o.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMissingBatches: damage can hide whole batches without touching the others.
+func TestMissingBatches(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []uint64{7, 12} {
+		path := filepath.Join(t.TempDir(), "outbox")
+		written(t, path)
+		db, err := bolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket(batchesBucket).Delete(numberKey(gone)) })
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := Open(path, Options{NoSync: true}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("batch %d is missing", gone)) {
+			t.Errorf("without batch %d: %v, %v", gone, o, err)
+		}
 	}
 }

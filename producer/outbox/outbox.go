@@ -253,16 +253,24 @@ func (o *Outbox) load(tx *bolt.Tx) error {
 	if err := readMarks(marks, func(string, int64) {}); err != nil {
 		return err
 	}
-	return batches.ForEach(func(key, value []byte) error {
+	err := batches.ForEach(func(key, value []byte) error {
 		payload, ok := unseal(key, value)
 		if !ok || len(key) != 8 {
 			return damaged("a batch")
 		}
-		o.last = batches.Sequence()
+		number := keyNumber(key)
+		if o.last > 0 && number != o.last+1 {
+			return damaged("batch %d is missing", o.last+1)
+		}
+		o.last = number
 		o.facts += countFacts(payload)
 		o.bytes += int64(len(value))
 		return nil
 	})
+	if err == nil && o.last > 0 && o.last != batches.Sequence() {
+		err = damaged("batch %d is missing", o.last+1)
+	}
+	return err
 }
 
 func readMarks(marks *bolt.Bucket, each func(name string, value int64)) error {
