@@ -38,6 +38,12 @@ func TestErasureOfWithheldIDs(t *testing.T) {
 			set(e)
 			f.publish(e.Binary())
 			f.publish(projectortest.Redaction(t, 1, id).Binary())
+			late, masked := of("user-1", 2, "later"), uint64(0)
+			if name != "item" {
+				set(late)
+				masked = 1
+			}
+			f.publish(late.Binary()) // refused, with its id masked
 			f.flush()
 			stop := f.follow(f.guarded(new(logbook)))
 			f.awaitLevel()
@@ -58,7 +64,7 @@ func TestErasureOfWithheldIDs(t *testing.T) {
 			}
 			done, err := run.Run(t.Context())
 			f.must(err)
-			if done.Events != 1 || len(done.ErasureIDs) != 1 {
+			if done.Events != 1 || len(done.ErasureIDs) != 1 || done.Masked != masked {
 				t.Errorf("erased %+v", done)
 			}
 			f.awaitLevel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -27,6 +28,9 @@ type Erasable struct {
 	Refused uint64 `json:"refused"` // messages in quarantine
 	Copies  uint64 `json:"copies"`  // messages of CTX_QUARANTINE
 	Kept    uint64 `json:"kept"`    // redactions and exports of the data subject, which stay
+	// Masked are quarantined messages with a masked text in the place of the subject's id, because a
+	// redaction withholds the id. They may belong to the subject, and stay.
+	Masked uint64 `json:"masked"`
 }
 
 // Messages returns the number of messages in the streams of events.
@@ -74,7 +78,7 @@ func (e Erasure) nameFor(tenant string) string {
 
 func (e *Erasable) add(o Erasable) {
 	e.Events, e.Repeats, e.Refused, e.Copies = e.Events+o.Events, e.Repeats+o.Repeats, e.Refused+o.Refused, e.Copies+o.Copies
-	e.Kept = o.Kept
+	e.Kept, e.Masked = o.Kept, o.Masked
 }
 
 // doomed are the messages to erase.
@@ -145,10 +149,36 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	if err != nil {
 		return d, err
 	}
+	if d.Masked, err = e.findMasked(ctx); err != nil {
+		return d, err
+	}
 	slices.SortFunc(d.list, func(a, b doomedMessage) int {
 		return cmp.Or(bytes.Compare(a.Incarnation[:], b.Incarnation[:]), cmp.Compare(a.StreamSeq, b.StreamSeq))
 	})
 	return d, e.findCopies(ctx, &d)
+}
+
+// findMasked counts quarantined messages that may belong to a subject whose id is withheld.
+func (e Erasure) findMasked(ctx context.Context) (n uint64, err error) {
+	withheld, err := e.withheld(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = read.Of(e.Ledger).Refusals(ctx, read.RefusalFilter{Code: string(schema.CodeReintroduced), Tenant: e.Tenant}, func(r ledger.Refusal) error {
+		mask := withheld.Of(nil, []string{schema.TenantOf(r.Tenant)}).Mask(e.Subject.ID)
+		if mask == e.Subject.ID || r.Source == Source { // refused facts of erasures are not the subject's
+			return nil
+		}
+		held := bytes.Contains(r.Data, []byte(mask))
+		for _, values := range r.Header {
+			held = held || slices.Contains(values, mask)
+		}
+		if held {
+			n++
+		}
+		return nil
+	})
+	return n, err
 }
 
 // A recordPlace is the place of a message in a fact. For a stream that no longer exists, stream

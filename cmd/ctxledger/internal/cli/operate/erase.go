@@ -37,8 +37,9 @@ the records, and a keyed digest of the subject. The key is in keys/ledger.proof 
 data folder. --dry-run finds earlier erasures of the subject by it.
 
 A subject is the resource_id of events, or session:ID, run:ID, thread:ID or item:ID.
-Redactions stay: they hold no content, and keep a value from coming back. The reason
-stays for ever: put no personal data into it.
+Redactions stay: they hold no content, and keep a value from coming back. Refused
+messages stay if a redaction masks the subject's id in them: they are counted. The
+reason stays for ever: put no personal data into it.
 
 A terminal is asked for a confirmation; a pipe needs --yes. --dry-run only counts. A
 projector must be running. Run the command again to finish an interrupted erasure, or
@@ -155,6 +156,9 @@ func printErased(a *cli.App, done erasure.Erased, earlier []erasure.Earlier, fla
 	}
 	for _, e := range earlier {
 		fmt.Fprintf(a.Out, "earlier: %s of tenant %s on %s\n", ui.Safe(e.ErasureID), ui.Safe(e.Tenant), e.At.Format(time.RFC3339))
+	}
+	if done.Masked > 0 {
+		fmt.Fprintf(a.Out, "kept: %d refused messages with a masked id, which may be of the subject; `ctxledger quarantine list --code redaction_reintroduced` lists them\n", done.Masked)
 	}
 	if done.IsZero() {
 		fmt.Fprintln(a.Out, "nothing to erase")
