@@ -240,7 +240,11 @@ func (q *reader) string() (string, bool) {
 	}
 	start := q.at + 1
 	at := scan.PlainEnd(q.text, start)
-	q.odd = q.odd || q.text[start] <= ' ' || q.text[start] == '"' || q.text[start] == '\\' || q.text[start] >= utf8.RuneSelf
+	if start == len(q.text) {
+		return "", false
+	}
+	first := q.text[start]
+	q.odd = q.odd || first <= ' ' || first == '"' || first == '\\' || first >= utf8.RuneSelf
 	if at < len(q.text) && q.text[at] == '"' {
 		q.at = at + 1
 		return q.text[start:at], true

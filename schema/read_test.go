@@ -202,3 +202,17 @@ func TestReadTimes(t *testing.T) {
 		t.Errorf("only %d times were fast", fast)
 	}
 }
+
+// TestReadMessageOfEveryBeginning: data that ends anywhere is refused, and nothing else happens.
+func TestReadMessageOfEveryBeginning(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Types() {
+		e := goldenEvent(t, kind)
+		m := e.Binary()
+		for end := range len(e.Data) {
+			if _, _, found, _ := ReadMessage(m.Header, e.Data[:end]); len(found) == 0 {
+				t.Fatalf("%s: %q is accepted", kind, e.Data[:end])
+			}
+		}
+	}
+}
