@@ -112,13 +112,14 @@ func (b *builder) addPart(ctx context.Context, a *assembly, events []decode.Even
 		a.place(e, nil)
 	}
 	if n := len(a.changes); n > 0 && a.changes[n-1].Revokes && a.changes[n-1].Sequence == a.last.StreamSeq {
-		return b.revoke(ctx, a)
+		return b.reload(ctx, a)
 	}
 	return nil
 }
 
-// revoke loads the values again after a revocation, without the redactions that this batch revokes.
-func (b *builder) revoke(ctx context.Context, a *assembly) error {
+// reload loads the withheld values again in the middle of a batch, without the redactions that the
+// batch revokes.
+func (b *builder) reload(ctx context.Context, a *assembly) error {
 	if err := b.awaitCommits(ctx); err != nil { // then the ledger holds all earlier redactions
 		return err
 	}
@@ -152,9 +153,7 @@ func (b *builder) renewKeys(ctx context.Context, a *assembly, events []decode.Ev
 	if err != nil || !found {
 		return err
 	}
-	a.fresh = leak.NewValues(b.withheld.Keys)
-	a.fresh.LearnAll(a.changes)
-	return nil
+	return b.reload(ctx, a)
 }
 
 // mask masks the withheld values in events. mask also returns the sequences of redactions that

@@ -50,8 +50,7 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 	})
 }
 
-// findKeys reads keys and fingerprints again when redactions name a key that was missing and
-// now exists. findKeys then returns true.
+// findKeys reports whether redactions name a key that was missing and now exists.
 func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error) {
 	missing := slices.DeleteFunc(leak.OfAll(all), func(v privacy.Withheld) bool {
 		return b.withheld.Keys.Has(v.Tenant, v.Fingerprint.KeyID)
@@ -64,13 +63,7 @@ func (b *builder) findKeys(ctx context.Context, all []decode.Event) (bool, error
 		now, err = leak.ReadKeys(b.config.Keys)
 		return err
 	})
-	if err != nil || !slices.ContainsFunc(missing, func(v privacy.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }) {
-		return false, err
-	}
-	if err := b.awaitCommits(ctx); err != nil { // then the ledger holds all redactions
-		return false, err
-	}
-	return true, b.loadWithheld(ctx)
+	return err == nil && slices.ContainsFunc(missing, func(v privacy.Withheld) bool { return now.Has(v.Tenant, v.Fingerprint.KeyID) }), err
 }
 
 // noteBare logs once for a tenant that a redaction has no fingerprint, so that nothing keeps its value

@@ -233,15 +233,9 @@ func checkOwnIDs(e *Event, fact Fact) (found Violations) {
 		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
 	case *SummaryRefreshed:
 		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
-	case *RedactionApplied:
-		own(f.TargetRef.ID(), "/data/replacement_ref", f.ReplacementRef)
 	case interface{ compaction() *Compaction }:
 		c := f.compaction()
 		own(c.SummaryRef.ID(), "/data/source_item_refs", c.SourceItemRefs...)
-	case interface{ elision() *Elision }:
-		for i, item := range f.elision().ElidedItemRefs {
-			own(item.ItemRef.ID(), element("/data/elided_item_refs", i)+"/reload_ref", item.ReloadRef)
-		}
 	}
 	return found
 }
@@ -257,7 +251,6 @@ func ownItem(own func(id, pointer string, refs ...Ref), i *Item) {
 }
 
 func (c *Compaction) compaction() *Compaction { return c }
-func (e *Elision) elision() *Elision          { return e }
 
 // checkFactForm checks members of single types.
 func checkFactForm(e *Event, fact Fact) (found Violations) {

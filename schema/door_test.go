@@ -250,7 +250,6 @@ func TestDoorOfSingleTypes(t *testing.T) {
 		"a summary of itself, again":   {TypeSummaryRefreshed, own("source_item_refs", list, TypeSummaryRefreshed), "own_source /data/source_item_refs/0"},
 		"an assembly of itself":        {TypeAssemblyCreated, own("source_item_refs", list, TypeAssemblyCreated), "own_source /data/source_item_refs/0"},
 		"a compaction of its summary":  {TypeCompactionCompleted, func(d map[string]any) { dataOf(d)["source_item_refs"] = []any{dataOf(d)["summary_ref"]} }, "own_source /data/source_item_refs/0"},
-		"a redaction of its stand-in":  {TypeRedactionApplied, func(d map[string]any) { dataOf(d)["replacement_ref"] = dataOf(d)["target_ref"] }, "own_source /data/replacement_ref"},
 		"a run of its own":             {TypeScopeOpened, func(d map[string]any) { d["parentrunid"] = d["runid"]; dataOf(d)["parent_run_id"] = d["runid"] }, "own_source /parentrunid own_source /data/parent_run_id"},
 		"a removed item with parts":    {TypeItemUpdated, both(member("redaction_state", "removed"), member("content", nil), member("parts", []any{map[string]any{"part_kind": "image", "ref": "blob:1"}})), "withheld_content /data/parts"},
 		"a blocked item as a data URI": {TypeItemAdded, both(member("redaction_state", "policy_blocked"), member("content_ref", "data:text/plain,x")), "withheld_content /data/content_ref"},

@@ -1,7 +1,7 @@
 WITH revoked AS
 (
     SELECT tenant, subject AS redaction_id, groupArray((incarnation, stream_seq, recorded_at)) AS places
-    FROM events FINAL
+    FROM events -- repeated rows change nothing here
     WHERE event_type = 'context.redaction.revoked' AND subject = {redaction:String}
     GROUP BY tenant, redaction_id
 )

@@ -3,7 +3,7 @@ WITH revoked AS
     SELECT
         if(tenant = '', 'default', tenant) AS whose, subject AS redaction_id,
         groupArray((incarnation, stream_seq, recorded_at)) AS places
-    FROM events FINAL
+    FROM events -- repeated rows change nothing here
     WHERE event_type = 'context.redaction.revoked'
         AND (incarnation != {incarnation:UUID} OR stream_seq <= {through:UInt64})
     GROUP BY whose, redaction_id

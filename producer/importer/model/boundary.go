@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -41,7 +42,8 @@ func (w *Writer) Compaction(o *Origin, c *Compaction) error {
 	t.covered = &source
 	fact := &schema.CompactionCompleted{Common: schema.Common{Metadata: o.metadata()}, Compaction: schema.Compaction{
 		CompactionID: c.ID, Scope: "thread",
-		SourceItemRefs: source.refs(), SourceWindow: source.window(), SummaryRef: c.Summary,
+		SourceItemRefs: slices.DeleteFunc(source.refs(), func(r schema.Ref) bool { return r == c.Summary }),
+		SourceWindow:   source.window(), SummaryRef: c.Summary,
 		Method: c.Method, Trigger: c.Trigger, ReplacementPolicy: c.Policy,
 		RetainedTailRefs: (&stretch{thread: t.Key.Thread, entries: tail}).refs(),
 		TokensBefore:     c.Before, TokensAfter: c.After, SummarizerCallID: c.Summarizer,
@@ -147,6 +149,9 @@ func (w *Writer) Summary(o *Origin, id string, text *SummaryText) error {
 		covered, t.covered = t.covered, nil
 	}
 	fact.SourceItemRefs = []schema.Ref{covered.ref()}
+	if fact.SourceItemRefs[0].ID() == id { // a log may call a thread and a summary the same
+		fact.SourceItemRefs[0] = schema.Ref(covered.thread + "@")
+	}
 	if n := covered.entries.Len(); n > 0 {
 		fact.CoversThroughPosition = &covered.entries.At(n - 1).position
 	}

@@ -36,7 +36,7 @@ concerned AS
 revoked AS
 (
     SELECT tenant, subject AS redaction_id, max((recorded_at, stream_seq)) AS until
-    FROM events FINAL
+    FROM events -- repeated rows change nothing here
     WHERE event_type = 'context.redaction.revoked' AND {of_tenant}
     GROUP BY tenant, redaction_id
 ),
