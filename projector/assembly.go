@@ -13,7 +13,6 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // assembly is a batch under construction. An assembly takes messages part by part, in the order
@@ -130,7 +129,7 @@ func (b *builder) reload(ctx context.Context, a *assembly) error {
 			left = append(left, c)
 			continue
 		}
-		of := privacy.Redaction{Tenant: schema.TenantOf(c.Value.Tenant), ID: c.Value.RedactionID}
+		of := c.Redaction()
 		revoked = append(revoked, of)
 		left = slices.DeleteFunc(left, func(c leak.Change) bool { return of == c.Redaction() })
 	}
@@ -195,8 +194,8 @@ func (a *assembly) tell(e decode.Event) {
 }
 
 // knownRedactions looks up the redactions and revocations among messages whose identity may be
-// known. Redactions cannot wait for the end of the batch, because a redaction that counts changes the
-// result of later messages.
+// known. Redactions cannot wait for the end of the batch, because a redaction that counts changes
+// the result of later messages.
 func (b *builder) knownRedactions(ctx context.Context, all []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	var unsure []decode.Event
 	for _, e := range all {

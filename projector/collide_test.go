@@ -184,6 +184,7 @@ func TestCollisions(t *testing.T) {
 				c.t.Errorf("it ended with %v", err)
 			}
 			c.say(secret)
+			c.revoked(1)
 		}, 0, []string{again, again}},
 		"value in its own reason": {func(c *collision) {
 			c.loud(1, func(e *schema.Event) {

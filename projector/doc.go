@@ -213,9 +213,9 @@
 //   - The identity and order of an event apply within its stream, because only one stream gives
 //     the same result twice. A producer that sends one source and id under two sessions makes
 //     two events, one in each stream.
-//   - A redaction or revocation counts in another stream once its own projector has committed it and the
-//     other projector has checked for it. A projector checks before a batch, at most once a
-//     second. A withheld value that arrives in the meantime gets into the tables. A
+//   - A redaction or revocation counts in another stream once its own projector has committed
+//     it and the other projector has checked for it. A projector checks before a batch, at most
+//     once a second. A withheld value that arrives in the meantime gets into the tables. A
 //     [recheck.Rechecker] finds it.
 //
 // A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each

@@ -203,53 +203,47 @@ func ownViolation(pointer string) *Violation {
 
 // checkOwnIDs checks that no record is its own source, parent or replacement.
 func checkOwnIDs(e *Event, fact Fact) (found Violations) {
-	own := func(id, pointer string, refs ...Ref) {
+	own := func(id, pointer string, ref Ref) {
+		if id != "" && (ref == Ref(id) || ref.isObject() && ref.ID() == id) {
+			found = append(found, ownViolation(pointer))
+		}
+	}
+	among := func(id, list string, refs []Ref) {
 		for i, ref := range refs {
-			if id == "" || ref == "" || ref != Ref(id) && (!ref.isObject() || ref.ID() != id) {
-				continue
-			}
-			at := pointer
-			if strings.HasSuffix(pointer, "s") {
-				at = element(pointer, i)
-			}
-			found = append(found, ownViolation(at))
+			own(id, element(list, i), ref)
 		}
 	}
 	own(e.RunID, "/parentrunid", Ref(e.ParentRunID))
 	switch f := fact.(type) {
 	case *ScopeOpened:
 		own(f.RunID, "/data/parent_run_id", Ref(f.ParentRunID))
-	case *ItemAdded:
-		ownItem(own, &f.Item)
-	case *ItemUpdated:
-		ownItem(own, &f.Item)
+	case interface{ item() *Item }:
+		i := f.item()
+		for n, s := range i.SourceRefs {
+			if s.SourceKind == "" || s.SourceKind == "item" {
+				own(i.ItemID, element("/data/source_refs", n)+"/source_id", Ref(s.SourceID))
+			}
+		}
+		own(i.ItemID, "/data/offered_by", i.OfferedBy)
+		among(i.ItemID, "/data/offers", i.Offers)
 	case *LogAppended:
 		own(f.LogItemID, "/data/parent_ref", f.ParentRef)
 	case *AssemblyCreated:
-		own(f.AssemblyID, "/data/source_item_refs", f.SourceItemRefs...)
+		among(f.AssemblyID, "/data/source_item_refs", f.SourceItemRefs)
 	case *InjectionRemoved:
 		own(f.InjectionID, "/data/replaced_by", f.ReplacedBy)
 	case *SummaryCreated:
-		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
+		among(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs)
 	case *SummaryRefreshed:
-		own(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs...)
+		among(f.SummaryID, "/data/source_item_refs", f.SourceItemRefs)
 	case interface{ compaction() *Compaction }:
 		c := f.compaction()
-		own(c.SummaryRef.ID(), "/data/source_item_refs", c.SourceItemRefs...)
+		among(c.SummaryRef.ID(), "/data/source_item_refs", c.SourceItemRefs)
 	}
 	return found
 }
 
-func ownItem(own func(id, pointer string, refs ...Ref), i *Item) {
-	for n, s := range i.SourceRefs {
-		if s.SourceKind == "" || s.SourceKind == "item" {
-			own(i.ItemID, element("/data/source_refs", n)+"/source_id", Ref(s.SourceID))
-		}
-	}
-	own(i.ItemID, "/data/offered_by", i.OfferedBy)
-	own(i.ItemID, "/data/offers", i.Offers...)
-}
-
+func (i *Item) item() *Item                   { return i }
 func (c *Compaction) compaction() *Compaction { return c }
 
 // checkFactForm checks members of single types.
@@ -260,12 +254,10 @@ func checkFactForm(e *Event, fact Fact) (found Violations) {
 		}
 	}
 	switch f := fact.(type) {
-	case *ItemAdded:
-		withheld(f.RedactionState, "/data/parts", len(f.Parts) > 0)
-		withheld(f.RedactionState, "/data/content_ref", f.ContentRef.inline())
-	case *ItemUpdated:
-		withheld(f.RedactionState, "/data/parts", len(f.Parts) > 0)
-		withheld(f.RedactionState, "/data/content_ref", f.ContentRef.inline())
+	case interface{ item() *Item }:
+		i := f.item()
+		withheld(i.RedactionState, "/data/parts", len(i.Parts) > 0)
+		withheld(i.RedactionState, "/data/content_ref", i.ContentRef.inline())
 	case *ItemRemoved:
 		for _, name := range []string{"content", "parts"} {
 			withheld(RedactionRemoved, "/data/"+name, hasMember(e.Data, name))
@@ -301,6 +293,9 @@ func hasMember(data []byte, name string) bool {
 // as an hour of one digit or a comma. Lower-case t and z are lawful since CheckDoor.
 func (f *received) parseTime(name, value string) (time.Time, error) {
 	pointer := "/" + name
+	if f.former != nil && f.former.Pointer == pointer {
+		f.former = nil
+	}
 	f.refused = slices.DeleteFunc(f.refused, func(v *Violation) bool { return v.Pointer == pointer })
 	wrong := fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
 	upper := strings.ToUpper(value)

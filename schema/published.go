@@ -155,7 +155,9 @@ func rulesOf(t Type) []string {
 	switch fact.(type) {
 	case *SelectionCompleted:
 		rules = append(rules, "each candidate is either selected or omitted, each omission has a reason, and part is from 1 to parts (rule 4)")
-	case *RedactionApplied, *RedactionRevoked:
+	case *RedactionRevoked:
+		rules = append(rules, "policy_refs and a reason are present (rule 5)")
+	case *RedactionApplied:
 		rules = append(rules, "policy_refs and a reason are present (rule 5)", "a fingerprint has its exact form; one of a word of the contract is refused")
 	case *InjectionApplied, *AssemblyCreated, *ItemAdded, *ItemUpdated:
 		rules = append(rules, "content and parts are absent if redaction_state is removed or policy_blocked (rule 5)")

@@ -61,7 +61,7 @@ func (l Logs) LogTiles(ctx context.Context, incarnation uuid.UUID) tlog.TileRead
 	return proof.Tiles(func(level int, from, n int64) ([]tlog.Hash, error) {
 		params := chsql.Params{"incarnation": chsql.UUID(incarnation)}
 		if level == 0 {
-			params["from"], params["to"] = chsql.Number(from), chsql.Number(uint64(from+n))
+			params["from"], params["to"] = chsql.Number(from), chsql.Number(from+n)
 			return l.hashes(ctx, "log_leaves", params)
 		}
 		step := uint64(1) << level

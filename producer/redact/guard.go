@@ -107,9 +107,6 @@ func (g *Guard) With(values ...Value) (*Guard, error) {
 		if at := h.refNaming(v.secret); at != "" {
 			return nil, &ValueError{Index: i, Problem: "is part of a policy ref, which would publish it; use another policy ref"}
 		}
-		if schema.HoldsWord(v.secret) {
-			return nil, &ValueError{Index: i, Problem: "is a word of the event contract, which every event holds; withhold the secret itself"}
-		}
 	}
 	h.compile()
 	h.fingerprint()
@@ -170,6 +167,8 @@ func (v rule) validate(i int) error {
 		return &ValueError{Index: i, Problem: "has no policy ref"}
 	case v.reason == "":
 		return &ValueError{Index: i, Problem: "has no reason"}
+	case schema.HoldsWord(v.secret):
+		return &ValueError{Index: i, Problem: "is a word of the event contract, which every event holds; withhold the secret itself"}
 	case !utf8.ValidString(v.policyRef) || strings.ContainsFunc(v.policyRef, unprintable):
 		return &ValueError{Index: i, Problem: `has a policy ref with a control character, one of "\[]%, or bytes that are not UTF-8; use another policy ref`}
 	}

@@ -57,14 +57,15 @@ type Earlier struct {
 }
 
 // Earlier returns the erasures of the subject that the tables have, the oldest first. Facts name the
-// subject by its digest; facts of earlier versions name it by its id.
+// subject by its digest; facts of earlier versions name it by its id. Without the ring only these are
+// found.
 func (e Erasure) Earlier(ctx context.Context) (list []Earlier, err error) {
 	err = privacy.Of(e.Ledger).ErasureSubjects(ctx, func(tenant, id, subject string, at time.Time) {
 		tenant = schema.TenantOf(tenant)
 		if e.Tenant != "" && e.Tenant != tenant {
 			return
 		}
-		if subject == e.Subject.String() || subject == e.nameFor(tenant) {
+		if subject == e.Subject.String() || !e.Ring.Secret.IsZero() && subject == e.nameFor(tenant) {
 			list = append(list, Earlier{id, tenant, at})
 		}
 	})

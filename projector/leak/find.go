@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -59,18 +60,37 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 	return events
 }
 
-// maskedOf is masked for any event. A revocation names the redaction and its session, which the value
-// may be in: only the texts of the operator must not hold a value.
+// maskedOf is masked for any event. A revocation names a redaction and its session. Older rules let a
+// value into these two ids, and the revocation must not be refused for them.
 func maskedOf(e decode.Event, set Set) (decode.Event, bool) {
-	r, ok := e.Fact.(*schema.RedactionRevoked)
-	if !ok || len(e.Violations) > 0 {
-		return masked(e, set)
-	}
-	texts := append([]string{r.Reason, r.ActorRef.ID()}, schema.RefIDs(r.PolicyRefs)...)
-	if !slices.ContainsFunc(texts, func(text string) bool { return len(set.InWord([]byte(text))) > 0 }) && len(r.Metadata) == 0 {
-		return e, false
+	if r, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
+		rest := e
+		rest.Message = withoutIDs(e.Message, r.RedactionID, e.Envelope.SessionID)
+		if _, hit := masked(rest, set); !hit {
+			return e, false
+		}
 	}
 	return masked(e, set)
+}
+
+// withoutIDs returns a message with a space in the place of ids.
+func withoutIDs(m *streamio.Message, ids ...string) *streamio.Message {
+	rest := &streamio.Message{Subject: m.Subject, Header: make(map[string][]string, len(m.Header)), Data: m.Data, Position: m.Position, Rules: m.Rules}
+	for name, values := range m.Header {
+		rest.Header[name] = slices.Clone(values)
+	}
+	for _, id := range ids {
+		if id == "" {
+			continue
+		}
+		rest.Data = bytes.ReplaceAll(rest.Data, []byte(id), []byte(" "))
+		for _, values := range rest.Header {
+			for i := range values {
+				values[i] = strings.ReplaceAll(values[i], id, " ")
+			}
+		}
+	}
+	return rest
 }
 
 // harmful reports whether a redaction would turn against its tenant, and returns it refused. One of

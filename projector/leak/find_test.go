@@ -277,3 +277,20 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestSiftSearchesRevocations: a revocation may name a redaction whose id holds a value. Nothing else of
+// it may hold the value.
+func TestSiftSearchesRevocations(t *testing.T) {
+	t.Parallel()
+	known := projectortest.Withheld(t, projectortest.Secret)
+	revoke := projectortest.Event(1, 0)
+	revoke.Type = string(schema.TypeRedactionRevoked)
+	data := `{"schema_version":"0.1.0","event_type":"context.redaction.revoked","redaction_id":"` + projectortest.Secret + `","reason":"by mistake","policy_refs":["policy:review"]`
+	for more, hit := range map[string]bool{"": false, `,"note":"` + projectortest.Secret + `"`: true, `,"metadata":{"was":"` + projectortest.Secret + `"}`: true} {
+		revoke.Data = []byte(data + more + "}")
+		got := sifted(t, known, revoke.Binary())
+		if got[0].Reintroduced != hit {
+			t.Errorf("with %q recognised: %v; %v", more, got[0].Reintroduced, got[0].Violations)
+		}
+	}
+}

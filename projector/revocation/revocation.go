@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -99,7 +100,7 @@ func (r Revocation) Run(ctx context.Context) (Revoked, error) {
 		if err != nil {
 			return found, err
 		}
-		if len(left) > 0 {
+		if slices.Contains(left, at) { // a place of a later fact is a redaction since
 			return found, ErrRefused
 		}
 	}

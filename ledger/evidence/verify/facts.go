@@ -49,7 +49,7 @@ func (f *facts) see(l *line) {
 	case *schema.RedactionApplied:
 		f.redacted.apply(e, fact, l.number)
 	case *schema.RedactionRevoked:
-		f.redacted.revoke(e, fact)
+		f.redacted.revoke(fact)
 	case *schema.ItemAdded:
 		f.redacted.item(e, &fact.Item, l.number)
 	case *schema.ItemUpdated:

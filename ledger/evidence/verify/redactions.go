@@ -25,8 +25,8 @@ type redactions struct {
 // redactedValue is the fingerprint of a value that a redaction withholds.
 type redactedValue struct {
 	schema.Fingerprint
-	tenant, redaction string
-	line              int64
+	redaction string
+	line      int64
 }
 
 // leavesNothing reports whether a state allows no inline content. Masked and summarised items have
@@ -45,16 +45,15 @@ func (r *redactions) apply(e *schema.Event, f *schema.RedactionApplied, line int
 		r.bare++
 	}
 	for _, p := range f.Fingerprints {
-		r.prints = append(r.prints, redactedValue{p, schema.TenantOf(e.Tenant), f.RedactionID, line})
+		r.prints = append(r.prints, redactedValue{p, f.RedactionID, line})
 	}
 }
 
 // revoke drops the values of a redaction that the operator took back: later records may have them.
 // Records come in the order of the log, so a later redaction of the same id counts again.
-func (r *redactions) revoke(e *schema.Event, f *schema.RedactionRevoked) {
+func (r *redactions) revoke(f *schema.RedactionRevoked) {
 	r.revoked++
-	tenant := schema.TenantOf(e.Tenant)
-	r.prints = slices.DeleteFunc(r.prints, func(p redactedValue) bool { return p.tenant == tenant && p.redaction == f.RedactionID })
+	r.prints = slices.DeleteFunc(r.prints, func(p redactedValue) bool { return p.redaction == f.RedactionID })
 	for key, id := range r.targets {
 		if id == f.RedactionID {
 			delete(r.targets, key)

@@ -35,10 +35,11 @@ concerned AS
 ),
 revoked AS
 (
-    SELECT tenant, subject AS redaction_id, max((recorded_at, stream_seq)) AS until
+    SELECT
+        if(tenant = '', 'default', tenant) AS whose, subject AS redaction_id, max((recorded_at, stream_seq)) AS until
     FROM events -- repeated rows change nothing here
     WHERE event_type = 'context.redaction.revoked' AND {of_tenant}
-    GROUP BY tenant, redaction_id
+    GROUP BY whose, redaction_id
 ),
 shown AS
 (
@@ -72,7 +73,7 @@ SELECT
     w.redaction_id AS redaction_id, s.record_id AS record_id, s.problem AS problem
 FROM shown AS s
 INNER JOIN withheld AS w ON w.tenant = s.tenant AND w.session_id = s.session_id AND w.target_ref = s.item_ref
-LEFT JOIN revoked AS v ON v.tenant = w.tenant AND v.redaction_id = w.redaction_id
+LEFT JOIN revoked AS v ON v.whose = if(w.tenant = '', 'default', w.tenant) AND v.redaction_id = w.redaction_id
 WHERE s.at > w.since AND (v.redaction_id = '' OR s.at < v.until OR v.until < w.since)
 UNION ALL
 SELECT
@@ -82,7 +83,7 @@ SELECT
         ' holds a value that ', policy_ref, ' withholds')
 FROM reintroductions FINAL
 WHERE {of_tenant}
-    AND (tenant, redaction_id) NOT IN (SELECT tenant, redaction_id FROM revoked)
+    AND (if(tenant = '', 'default', tenant), redaction_id) NOT IN (SELECT whose, redaction_id FROM revoked)
     AND (incarnation, stream_seq) IN
     (
         SELECT incarnation, stream_seq

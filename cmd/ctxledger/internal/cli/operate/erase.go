@@ -8,20 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 )
 
 type eraseFlags struct {
-	subject, tenant, reason string
-	policyRefs              []string
-	dryRun, yes             bool
-	output                  string
+	declaration
+	subject string
+	yes     bool
 }
 
 func EraseCommand(a *cli.App) *cobra.Command {
@@ -57,33 +56,23 @@ for eight minutes.`,
 				return cli.UsageError("whose content? give --subject")
 			case err != nil:
 				return cli.UsageError("--subject: %w", err)
-			case flags.output != "table" && flags.output != "json":
-				return cli.UsageError("-o %q: want table or json", flags.output)
-			case !flags.dryRun && strings.TrimSpace(flags.reason) == "":
-				return cli.UsageError("why? give --reason; it stays in the ledger")
-			case !flags.dryRun && len(flags.policyRefs) == 0:
-				return cli.UsageError("under which policy? give --policy-ref")
+			}
+			if err := flags.check(); err != nil {
+				return err
 			}
 			return erase(cmd.Context(), a, subject, flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.subject, "subject", "", "a data subject (resource_id), or session:ID, run:ID, thread:ID, item:ID")
-	f.StringVar(&flags.tenant, "tenant", "", "only this tenant's; default all")
-	f.StringVar(&flags.reason, "reason", "", "why, for people; it stays")
-	f.StringArrayVar(&flags.policyRefs, "policy-ref", nil, "the policy that asks for it; may be given again")
+	flags.register(f, "only this tenant's; default all", "the policy that asks for it")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "count the records, and erase nothing")
 	f.BoolVar(&flags.yes, "yes", false, "do not ask")
-	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
 }
 
 func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseFlags) error {
-	js, err := a.ConnectNATS()
-	if err != nil {
-		return err
-	}
-	l, err := a.OpenMigrated(ctx)
+	js, l, err := openBoth(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -91,12 +80,11 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 	if err != nil {
 		return err
 	}
-	if readRing == nil {
-		return erasure.ErrNoRing
-	}
-	ring, err := readRing()
-	if err != nil {
-		return err
+	var ring proof.Ring // a dry run can do without
+	if readRing != nil {
+		if ring, err = readRing(); err != nil {
+			return err
+		}
 	}
 	e := erasure.Erasure{
 		JetStream: js, Ledger: l, Ring: ring, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
@@ -144,15 +132,10 @@ func countErasable(e erasure.Erasable) string {
 
 func printErased(a *cli.App, done erasure.Erased, earlier []erasure.Earlier, flags eraseFlags, verb string) error {
 	if flags.output == "json" {
-		text, err := json.Marshal(struct {
+		return a.PrintJSON(struct {
 			erasure.Erased
 			Earlier []erasure.Earlier `json:"earlier"`
-		}{done, earlier}, json.FormatNilSliceAsNull(false))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Out, "%s\n", text)
-		return nil
+		}{done, earlier})
 	}
 	for _, e := range earlier {
 		fmt.Fprintf(a.Out, "earlier: %s of tenant %s on %s\n", ui.Safe(e.ErasureID), ui.Safe(e.Tenant), e.At.Format(time.RFC3339))

@@ -32,11 +32,7 @@ changes nothing. It cannot find events that left the stream.`,
 }
 
 func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
-	js, err := a.ConnectNATS()
-	if err != nil {
-		return err
-	}
-	l, err := a.OpenMigrated(ctx)
+	js, l, err := openBoth(ctx, a)
 	if err != nil {
 		return err
 	}

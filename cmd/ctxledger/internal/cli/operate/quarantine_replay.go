@@ -52,11 +52,7 @@ refused again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			js, err := a.ConnectNATS()
-			if err != nil {
-				return err
-			}
-			l, err := a.OpenMigrated(cmd.Context())
+			js, l, err := openBoth(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

@@ -61,11 +61,7 @@ is finished by the next projector, rebuild or migrate.`,
 }
 
 func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
-	js, err := a.ConnectNATS()
-	if err != nil {
-		return err
-	}
-	l, err := a.OpenMigrated(ctx)
+	js, l, err := openBoth(ctx, a)
 	if err != nil {
 		return err
 	}

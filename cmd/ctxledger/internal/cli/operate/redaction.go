@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -27,9 +26,8 @@ list the redactions, the view revocations lists what was taken back.`,
 }
 
 type revokeFlags struct {
-	tenant, reason, output string
-	policyRefs             []string
-	sameValue, dryRun      bool
+	declaration
+	sameValue bool
 }
 
 func revokeCommand(a *cli.App) *cobra.Command {
@@ -55,33 +53,21 @@ withheld value into it.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case flags.output != "table" && flags.output != "json":
-				return cli.UsageError("-o %q: want table or json", flags.output)
-			case !flags.dryRun && strings.TrimSpace(flags.reason) == "":
-				return cli.UsageError("why? give --reason; it stays in the ledger")
-			case !flags.dryRun && len(flags.policyRefs) == 0:
-				return cli.UsageError("under which policy? give --policy-ref")
+			if err := flags.check(); err != nil {
+				return err
 			}
 			return revoke(cmd.Context(), a, args[0], flags)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.tenant, "tenant", "", "the tenant of the redaction; needed where several tenants have its id")
-	f.StringVar(&flags.reason, "reason", "", "why, for people; it stays")
-	f.StringArrayVar(&flags.policyRefs, "policy-ref", nil, "the policy that allows it; may be given again")
+	flags.register(f, "the tenant of the redaction; needed where several tenants have its id", "the policy that allows it")
 	f.BoolVar(&flags.sameValue, "same-value", false, "also take back the other redactions of the same values")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "name the redactions, and change nothing")
-	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
 }
 
 func revoke(ctx context.Context, a *cli.App, id string, flags revokeFlags) error {
-	js, err := a.ConnectNATS()
-	if err != nil {
-		return err
-	}
-	l, err := a.OpenMigrated(ctx)
+	js, l, err := openBoth(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -99,12 +85,7 @@ func revoke(ctx context.Context, a *cli.App, id string, flags revokeFlags) error
 	case err != nil:
 		return cli.Interrupted(ctx, err, "run it again to finish")
 	case flags.output == "json":
-		text, err := json.Marshal(done, json.FormatNilSliceAsNull(false))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Out, "%s\n", text)
-		return nil
+		return a.PrintJSON(done)
 	}
 	for _, one := range done.Redactions {
 		fmt.Fprintf(a.Out, "%s: %s of tenant %s\n", verb, ui.Safe(one), ui.Safe(done.Tenant))
