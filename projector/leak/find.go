@@ -1,9 +1,12 @@
 package leak
 
 import (
-	"bytes"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
@@ -63,9 +66,9 @@ func (w *Values) FindAfter(fresh *Values, all []decode.Event, counts func(earlie
 // maskedOf is masked for any event. A revocation names a redaction and its session. Older rules let a
 // value into these two ids, and the revocation must not be refused for them.
 func maskedOf(e decode.Event, set Set) (decode.Event, bool) {
-	if r, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
+	if _, ok := e.Fact.(*schema.RedactionRevoked); ok && len(e.Violations) == 0 {
 		rest := e
-		rest.Message = withoutIDs(e.Message, r.RedactionID, e.Envelope.SessionID)
+		rest.Message = withoutIDs(e.Message)
 		if _, hit := masked(rest, set); !hit {
 			return e, false
 		}
@@ -73,24 +76,24 @@ func maskedOf(e decode.Event, set Set) (decode.Event, bool) {
 	return masked(e, set)
 }
 
-// withoutIDs returns a message with a space in the place of ids.
-func withoutIDs(m *streamio.Message, ids ...string) *streamio.Message {
-	rest := &streamio.Message{Subject: m.Subject, Header: make(map[string][]string, len(m.Header)), Data: m.Data, Position: m.Position, Rules: m.Rules}
-	for name, values := range m.Header {
-		rest.Header[name] = slices.Clone(values)
+// withoutIDs returns a revocation without the ids of its redaction and session.
+func withoutIDs(m *streamio.Message) *streamio.Message {
+	rest := *m
+	rest.Subject, rest.Header = "", maps.Clone(m.Header)
+	for _, name := range []string{"ce-subject", "ce-sessionid", "ce-partitionkey"} {
+		delete(rest.Header, name)
 	}
-	for _, id := range ids {
-		if id == "" {
-			continue
-		}
-		rest.Data = bytes.ReplaceAll(rest.Data, []byte(id), []byte(" "))
-		for _, values := range rest.Header {
-			for i := range values {
-				values[i] = strings.ReplaceAll(values[i], id, " ")
-			}
-		}
+	members := make(map[string]jsontext.Value)
+	if json.Unmarshal(m.Data, &members) != nil {
+		return m
 	}
-	return rest
+	delete(members, "redaction_id")
+	data, err := json.Marshal(members)
+	if err != nil {
+		return m
+	}
+	rest.Data = data
+	return &rest
 }
 
 // harmful reports whether a redaction would turn against its tenant, and returns it refused. One of

@@ -283,14 +283,16 @@ func TestWhoseValuesAreLookedFor(t *testing.T) {
 func TestSiftSearchesRevocations(t *testing.T) {
 	t.Parallel()
 	known := projectortest.Withheld(t, projectortest.Secret)
-	revoke := projectortest.Event(1, 0)
-	revoke.Type = string(schema.TypeRedactionRevoked)
-	data := `{"schema_version":"0.1.0","event_type":"context.redaction.revoked","redaction_id":"` + projectortest.Secret + `","reason":"by mistake","policy_refs":["policy:review"]`
-	for more, hit := range map[string]bool{"": false, `,"note":"` + projectortest.Secret + `"`: true, `,"metadata":{"was":"` + projectortest.Secret + `"}`: true} {
-		revoke.Data = []byte(data + more + "}")
-		got := sifted(t, known, revoke.Binary())
-		if got[0].Reintroduced != hit {
-			t.Errorf("with %q recognised: %v; %v", more, got[0].Reintroduced, got[0].Violations)
+	for more, hit := range map[string]bool{"": false, `"note":"` + projectortest.Secret + `",`: true, `"metadata":{"was":"` + projectortest.Secret + `"},`: true} {
+		revoke, err := schema.NewEvent(&schema.RedactionRevoked{
+			Common: schema.Common{PolicyRefs: schema.Refs("policy:review")}, RedactionID: projectortest.Secret, Reason: "by mistake",
+		}, "revocation", "urn:ctxledger:test", projectortest.Stored, schema.Correlation{Tenant: "acme", SessionID: "s-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revoke.Data = append([]byte("{"+more), revoke.Data[1:]...)
+		if got := sifted(t, known, revoke.Binary())[0]; got.Reintroduced != hit || !hit && len(got.Violations) > 0 {
+			t.Errorf("with %q recognised: %v; %v", more, got.Reintroduced, got.Violations)
 		}
 	}
 }
