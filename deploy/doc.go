@@ -6,7 +6,7 @@
 //	nats/tls.conf                    encryption, to be included by hand
 //	clickhouse/config.d/             memory, parts, logs; durability
 //	clickhouse/users.d/              the writer, the reader
-//	clickhouse/users.d/tenants.xml.tmpl   a reader for each tenant
+//	clickhouse/users.d/tenants.xml.tmpl   a reader and a definer for each tenant
 //	compose/                         images, volumes, health checks
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].

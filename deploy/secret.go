@@ -81,7 +81,7 @@ func (s Server) secrets(dir, host string, tenants []string) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("hash a password: %w", err)
 		}
-		address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: net.JoinHostPort(host, strconv.Itoa(s.port)), Path: s.path}
+		address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: net.JoinHostPort(host, strconv.Itoa(s.port)), Path: u.path}
 		files = append(files, File{name, variable(s.client, address.String())})
 		hashes.WriteString(variable(u.variable, hash))
 	}

@@ -31,7 +31,6 @@ type Server struct {
 	files  []string // paths below folder; templates without .tmpl
 	port   int
 	scheme string
-	path   string // path of an address
 	client string // the variable in which a client expects its address
 	users  []user // users in addition to the tenants' users
 	// of returns the user of a tenant.
@@ -44,6 +43,7 @@ type user struct {
 	name     string // login name
 	role     string // part of the name of its file in secrets/
 	variable string // variable of the server's environment that holds the password's hash
+	path     string // path of its address
 }
 
 // NATS is the server of the streams. Each tenant has a separate account that can publish the
@@ -52,9 +52,9 @@ func NATS() Server {
 	return Server{
 		folder: "nats", files: []string{"server.conf", "accounts.conf", "tls.conf"},
 		port: 4222, scheme: "nats", client: "CTXLEDGER_NATS_URL",
-		users: []user{{"admin", "admin", "CTXLEDGER_NATS_ADMIN"}, {"projector", "projector", "CTXLEDGER_NATS_PROJECTOR"}},
+		users: []user{{"admin", "admin", "CTXLEDGER_NATS_ADMIN", ""}, {"projector", "projector", "CTXLEDGER_NATS_PROJECTOR", ""}},
 		of: func(t tenant) user {
-			return user{"tenant_" + t.Name, "tenant-" + t.Name, "CTXLEDGER_NATS_TENANT_" + t.Variable}
+			return user{"tenant_" + t.Name, "tenant-" + t.Name, "CTXLEDGER_NATS_TENANT_" + t.Variable, ""}
 		},
 		hash: func(password string) (string, error) {
 			hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -63,7 +63,8 @@ func NATS() Server {
 	}
 }
 
-// ClickHouse is the server of the tables. Each tenant has a reader for the tenant's rows.
+// ClickHouse is the server of the tables. Each tenant has a reader, which may read only the
+// tenant's own database. `ctxledger migrate --reader` makes it.
 func ClickHouse() Server {
 	return Server{
 		folder: "clickhouse",
@@ -71,10 +72,10 @@ func ClickHouse() Server {
 			"config.d/ctxledger.xml", "config.d/durable.xml", "config.d/production.xml",
 			"users.d/ctxledger.xml", "users.d/production.xml", "users.d/tenants.xml",
 		},
-		port: 9000, scheme: "clickhouse", path: "/ctxledger", client: "CTXLEDGER_CLICKHOUSE_DSN",
-		users: []user{{"ctxledger", "writer", WriterHash}, {"reader", "reader", ReaderHash}},
+		port: 9000, scheme: "clickhouse", client: "CTXLEDGER_CLICKHOUSE_DSN",
+		users: []user{{"ctxledger", "writer", WriterHash, "/ctxledger"}, {"reader", "reader", ReaderHash, "/ctxledger"}},
 		of: func(t tenant) user {
-			return user{"reader_" + t.Name, "reader-" + t.Name, "CTXLEDGER_READER_" + t.Variable + "_SHA256"}
+			return user{"reader_" + t.Name, "reader-" + t.Name, "CTXLEDGER_READER_" + t.Variable + "_SHA256", "/ctxledger_of_" + t.Name}
 		},
 		hash: func(password string) (string, error) {
 			sum := sha256.Sum256([]byte(password))
@@ -130,8 +131,8 @@ func (s Server) all(tenants []tenant) []user {
 	return list
 }
 
-// The relations that a tenant's reader may read. The tables have a column tenant, which selects
-// the rows. The views read only those tables, with the reader's rights.
+// The relations that the definer of a tenant's views may read. The tables have a column tenant,
+// which selects the rows. The views read only those tables, with the definer's rights.
 var (
 	tenantTables = strings.Fields(`events quarantine duplicates scopes items decisions windows placements
 		replacements redactions missing calls log_items reintroductions rechecks replays`)
@@ -145,6 +146,6 @@ var (
 		check_conservation_of check_injected_without_assembly_of check_redaction_reintroduced_of check_lost_runtime_ids_of
 		check_sequence_gaps_of check_unsealed_scopes_of check_reasoning_reinjected_of check_compaction_dropped_open_gap_of
 		price_list model_prices model_rates call_costs cache_bill call_layers`)
-	// sharedTables have no tenant. All readers may read them.
+	// sharedTables have no tenant. All definers may read them.
 	sharedTables = []string{"prices"}
 )

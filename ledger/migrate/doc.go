@@ -51,6 +51,8 @@
 // Every step can be repeated. A migration that was killed is finished by the next; two at the
 // same time give the same result.
 //
+// [Readers] makes the databases of tenants' readers from the same views.
+//
 // The package imports neither ledger nor the rebuild. The tests of package ledger can use it,
 // since it needs only a connection.
 package migrate

@@ -62,6 +62,7 @@ type Rows interface {
 // The error is one sentence with the next step. The error wraps [ErrReadOnly], [ErrLimit],
 // [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement].
 func (l Reader) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
+	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
 		return nil, queryError(err, limits)
@@ -83,6 +84,7 @@ func (l Reader) Query(ctx context.Context, sql string, parameters map[string]str
 // Select is Query with all rows read into list, which points to a slice of structs
 // whose fields name their columns by the tag ch.
 func (l Reader) Select(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
+	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err == nil {
 		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
@@ -94,6 +96,7 @@ func (l Reader) Select(ctx context.Context, list any, sql string, parameters map
 // its key. An answer about a turn takes a dozen of them. The server is told to make the least
 // of it.
 func (l Reader) SelectSession(ctx context.Context, list any, sql string, parameters map[string]string, limits Limits) error {
+	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning, simple)
 	if err == nil {
 		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
@@ -106,6 +109,7 @@ func (l Reader) SelectSession(ctx context.Context, list any, sql string, paramet
 // Only ClickHouse's HTTP protocol can do it: the ledger must have been opened
 // with an http:// address.
 func (l Reader) QueryFormat(ctx context.Context, format, sql string, parameters map[string]string, limits Limits) (io.ReadCloser, error) {
+	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
 		return nil, queryError(err, limits)

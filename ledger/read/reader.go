@@ -26,3 +26,12 @@ type Reader struct {
 
 // Of returns the reader of a ledger.
 func Of(l *ledger.Ledger) Reader { return Reader{l, l.SQL(files)} }
+
+// text returns a statement in a form that the database of l can run. The database of a tenant's
+// reader has views only.
+func (l Reader) text(sql string) string {
+	if chsql.IsReaderDatabase(l.sql.Database) {
+		return forViews(sql)
+	}
+	return sql
+}

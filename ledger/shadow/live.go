@@ -37,6 +37,11 @@ func (l Live) Migrate(ctx context.Context) ([]string, error) {
 	return migrate.Up(ctx, l.sql.Conn)
 }
 
+// Readers makes and renews the databases of tenants' readers; see [migrate.Readers].
+func (l Live) Readers(ctx context.Context, tenants ...string) ([]string, error) {
+	return migrate.Readers(ctx, l.sql.Conn, tenants...)
+}
+
 // Pending returns the steps that Migrate would apply.
 func (l Live) Pending(ctx context.Context) ([]string, error) {
 	return migrate.Pending(ctx, l.sql.Conn)

@@ -18,8 +18,9 @@ type Params map[string]Param
 // DB is a connection pool and the statement files of one package. A DB is safe for concurrent
 // use.
 type DB struct {
-	Conn  driver.Conn
-	Files fs.FS // with a folder statements
+	Conn     driver.Conn
+	Files    fs.FS  // with a folder statements
+	Database string // that the connection is in
 }
 
 // Text returns the SQL of a statement file. A missing file is a programming error.

@@ -17,6 +17,7 @@ import (
 
 func MigrateCommand(a *cli.App) *cobra.Command {
 	var partitions int
+	var readers []string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
@@ -35,6 +36,15 @@ fixed when the streams are created. The default is one stream, CTX. Producers an
 projectors read N from the server. Order and identity of an event hold within its
 stream.
 
+--reader T makes the database ctxledger_of_T for the SQL of tenant T. It has one view for
+each view of the ledger, with the rows of T. The user reader_T may read nothing else. Each
+later migrate renews these databases after a change of a view. For this, the user of the
+address needs these rights, which "ctxledger deploy clickhouse" gives:
+  GRANT ALL ON ctxledger*.*
+  GRANT SET DEFINER ON rows_*
+  GRANT SELECT ON system.*
+To remove a reader, drop its database and leave out its tenant in the configuration.
+
 To change the number of streams:
   1. Stop the producers when their outboxes are empty.
   2. Wait for the end of "ctxledger project --until-caught-up". Stop the projectors.
@@ -42,6 +52,7 @@ To change the number of streams:
   4. Run migrate with the new number.
 Rows in the tables stay, and repeated events are still recognised.`,
 		Example: `  ctxledger migrate --partitions 4
+  ctxledger migrate --reader acme --reader umbrella
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,6 +87,13 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			if err != nil {
 				return err
 			}
+			made, err := shadow.Of(l).Readers(cmd.Context(), readers...)
+			for _, name := range made {
+				fmt.Fprintf(a.Out, "made the database %s\n", name)
+			}
+			if err != nil {
+				return err
+			}
 			waiting := time.AfterFunc(2*time.Second, func() {
 				fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
 			})
@@ -84,13 +102,14 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			for _, what := range changed {
 				fmt.Fprintln(a.Out, what)
 			}
-			if err == nil && len(created)+len(applied)+len(changed) == 0 {
+			if err == nil && len(created)+len(applied)+len(made)+len(changed) == 0 {
 				fmt.Fprintln(a.Out, "everything is up to date")
 			}
 			return err
 		},
 	}
 	cmd.Flags().IntVar(&partitions, "partitions", 0, "in how many streams the events are (default: as many as there are, or 1)")
+	cmd.Flags().StringSliceVar(&readers, "reader", nil, "make the database of this tenant's reader; may be repeated")
 	return cmd
 }
 
