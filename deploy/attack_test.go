@@ -234,7 +234,7 @@ func (b *battle) verified() []verify.Verdict {
 		b.t.Fatal(err)
 	}
 	c := evidence.Config{
-		Header: pack.Header{ID: "pack-1", Scope: pack.Scope{Kind: pack.ScopeSession, Tenant: victim, Session: victimSession}, Created: at, Exporter: "test"},
+		Header: pack.Header{ID: "pack-1", Scope: pack.Scope{Kind: pack.ScopeSession, Tenant: victim, Session: victimSession}, Created: time.Now(), Exporter: "test"},
 		Target: filepath.Join(b.t.TempDir(), "pack"), Signer: signer, Known: b.ring.Verifiers(), Keys: []schema.Key{b.key},
 	}
 	if _, err := evidence.Export(b.ctx, b.ledger, c); err != nil {

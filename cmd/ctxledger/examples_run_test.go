@@ -19,20 +19,21 @@ import (
 // examplesNotRun are examples that TestEveryExampleRuns only parses, by their beginning, with
 // the reason.
 var examplesNotRun = map[string]string{
-	"ctxledger demo":                     "TestDemo runs it",
-	"ctxledger project":                  "it needs servers without a projector; the tests of project and the scripts run it",
-	"ctxledger rebuild":                  "it takes seconds each; rebuild.txtar runs it",
-	"ctxledger bench":                    "it takes minutes; bench.txtar runs small sizes",
-	"ctxledger migrate":                  "it changes the number of streams; partitions.txtar runs it",
-	"ctxledger conformance":              "it takes long; package conformance runs it",
-	"ctxledger redaction revoke":         "it needs a redaction in force; reintroduced.txtar runs it",
-	"ctxledger quarantine replay":        "it needs a quarantined message; quarantine.txtar runs it",
-	"ctxledger quarantine show":          "it needs a quarantined message; quarantine.txtar runs it",
-	"ctxledger proof witness":            "it needs a state folder of a witness; proof.txtar runs it",
-	"ctxledger proof consistency":        "it needs signed heads of two days; proof.txtar runs it",
-	"ctxledger import":                   "it needs session logs; import.txtar and TestReadmeRuns run it",
-	"ctxledger prices import":            "it needs a price list; query.txtar runs it",
-	"ctxledger evidence verify pack.zip": "it needs the key file of a tenant; evidence_verify.txtar has one",
+	"ctxledger demo":              "TestDemo runs it",
+	"ctxledger project":           "it needs servers without a projector; the tests of project and the scripts run it",
+	"ctxledger rebuild":           "it takes seconds each; rebuild.txtar runs it",
+	"ctxledger bench":             "it takes minutes; bench.txtar runs small sizes",
+	"ctxledger migrate":           "it changes the number of streams; partitions.txtar runs it",
+	"ctxledger conformance":       "it takes long; package conformance runs it",
+	"ctxledger redaction revoke":  "it needs a redaction in force; reintroduced.txtar runs it",
+	"ctxledger quarantine replay": "it needs a quarantined message; quarantine.txtar runs it",
+	"ctxledger quarantine show":   "it needs a quarantined message; quarantine.txtar runs it",
+	"ctxledger proof witness":     "it needs a state folder of a witness; proof.txtar runs it",
+	"ctxledger proof consistency": "it needs signed heads of two days; proof.txtar runs it",
+	"ctxledger import":            "it needs session logs; import.txtar and TestReadmeRuns run it",
+	"ctxledger prices import":     "it needs a price list; query.txtar runs it",
+	"ctxledger evidence verify pack --key ledger.pub --head": "it needs a head of the time of the export; evidence.txtar runs it",
+	"ctxledger evidence verify pack.zip":                     "it needs the key file of a tenant; evidence_verify.txtar has one",
 }
 
 // exampleCodes are exit codes other than 0.

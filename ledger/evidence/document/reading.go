@@ -1,6 +1,8 @@
 package document
 
 import (
+	"slices"
+
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/standard"
@@ -12,12 +14,15 @@ type Reading struct {
 	Record *pack.Record
 	// Fact is the fact of the event, also in breach of the contract. Fact is nil if the event is
 	// missing or cannot be decoded.
-	Fact     schema.Fact
-	fact     schema.Fact   // of an event that conforms to the contract
-	kind     standard.Kind // kind of the document
-	document []byte        // Agent Context document of the fact, if there is one
-	sources  [][]byte      // sources of the fact's item
-	err      error         // the reason for a missing document
+	Fact schema.Fact
+	// Violations are breaches of the rules that hold for every record. The type of a newer version is
+	// unknown, which is no breach.
+	Violations schema.Violations
+	fact       schema.Fact   // of an event that conforms to the contract
+	kind       standard.Kind // kind of the document
+	document   []byte        // Agent Context document of the fact, if there is one
+	sources    [][]byte      // sources of the fact's item
+	err        error         // the reason for a missing document
 }
 
 // Read reads a record.
@@ -27,6 +32,7 @@ func Read(r *pack.Record) *Reading {
 		return read
 	}
 	fact, found := schema.ValidateRecorded(r.Event)
+	read.Violations = slices.DeleteFunc(slices.Clone(found), func(v *schema.Violation) bool { return v.Code == schema.CodeUnknownType })
 	if read.Fact = fact; len(found) > 0 || fact == nil {
 		return read
 	}

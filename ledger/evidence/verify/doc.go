@@ -14,6 +14,13 @@
 // signed manifest. Documents are derived again from the records and compared byte for byte. If
 // records were altered, only documents that were altered themselves get faults.
 //
+// # Contradictions
+//
+// A holder of the signing key can sign records that a ledger would never write. The records are
+// compared with the header and with one another: tenant, session and scope, times of recording,
+// identities that occur twice, and the contract of events. These faults are of the format. Heads that
+// a witness has seen are compared with the heads of the pack, see [Options.Witnessed].
+//
 // # Expired records
 //
 // A pack contains the leaf of an erased record and the id of the erasure. The record counts as

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/proof"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // records reads events.ndjson and the leaves of all logs together.
@@ -25,8 +23,8 @@ type records struct {
 	derived *derivation
 	// damaged counts records that do not match the log, lacking counts missing records.
 	damaged, lacking int64
-	last             []uint64    // last stream_seq by log
-	latest           []time.Time // latest time of recording by log
+	last             []uint64 // last stream_seq by log
+	agreed           consistency
 }
 
 // placed is a record in the log that belongs in the proof.
@@ -54,7 +52,7 @@ func (v *verifier) checkRecords(ctx context.Context) error {
 	defer file.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &records{v: v, ctx: ctx, lines: readLines(ctx, file), leaves: v.openLeaves(), last: make([]uint64, len(v.heads)+1), latest: make([]time.Time, len(v.heads)+1)}
+	r := &records{v: v, ctx: ctx, lines: readLines(ctx, file), leaves: v.openLeaves(), last: make([]uint64, len(v.heads)+1), agreed: newConsistency(v)}
 	defer r.leaves.close()
 	r.derived = v.newDerivation()
 	r.aligned = aligner{nextLine: r.nextLine, nextLeaf: r.leaves.next}
@@ -64,6 +62,7 @@ func (v *verifier) checkRecords(ctx context.Context) error {
 	for r.take(len(v.heads)) { // records of no log
 	}
 	r.readErrors()
+	r.agreed.finish()
 	v.found.settle(Order, Passed, "records in log order: %d", v.totals.records)
 	r.settleInclusion()
 	v.facts.lost = r.damaged+r.lacking > 0
@@ -224,38 +223,9 @@ func (r *records) inOrder(l *line, log int) {
 	r.last[log] = l.record.StreamSeq
 }
 
-// clockStep is how far the clock of the stream's server may step back between two messages.
-const clockStep = time.Minute
-
-// inHeader checks a record by the header: its tenant, whether its event is withheld, and the time of
-// recording, which no leaf covers.
-func (r *records) inHeader(l *line, log int) {
-	h, rec := &r.v.header, l.record
-	fault := func(format string, arguments ...any) {
-		r.v.found.faultf(Format, pack.EventsFile, l.number, format, arguments...)
-	}
-	if e := rec.Event; e != nil && schema.TenantOf(e.Tenant) != schema.TenantOf(h.Scope.Tenant) {
-		fault("is of tenant %s, but the header names tenant %s", quote(schema.TenantOf(e.Tenant)), quote(schema.TenantOf(h.Scope.Tenant)))
-	}
-	switch {
-	case h.RedactIDs && rec.Event != nil:
-		fault("has its event, but the header says that ids are withheld (redact_ids)")
-	case !h.RedactIDs && rec.Withheld:
-		fault("is withheld, but the header does not say that ids are withheld (redact_ids)")
-	}
-	if at := rec.RecordedAt; !at.IsZero() {
-		if latest := r.latest[log]; at.Before(latest.Add(-clockStep)) {
-			fault("was recorded at %s, but an earlier record of the log at %s", at.Format(time.RFC3339Nano), latest.Format(time.RFC3339Nano))
-		}
-		if at.After(r.latest[log]) {
-			r.latest[log] = at
-		}
-	}
-}
-
 // good handles a record that matches the log.
 func (r *records) good(l *line, log int) {
-	r.inHeader(l, log)
+	r.agreed.see(l, log)
 	r.place(log, l.record.LogIndex, l.leaf)
 	switch {
 	case l.record.Erased != "":

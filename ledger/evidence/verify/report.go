@@ -11,7 +11,7 @@ type Question string
 
 // The questions, in the order of a [Report].
 const (
-	Format       Question = "format"       // is the whole pack readable and free of hostile content
+	Format       Question = "format"       // is the whole pack readable, free of hostile content, and without contradictions
 	Signature    Question = "signature"    // did a given key sign the manifest and the heads of the logs
 	Files        Question = "files"        // are the files equal to the files of the manifest, byte for byte
 	Inclusion    Question = "inclusion"    // is every record with these bytes in the signed log

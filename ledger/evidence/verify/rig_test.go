@@ -62,6 +62,7 @@ type rig struct {
 	indexes  []int64
 	seq      uint64
 	manifest func([]byte) []byte // changes the manifest before signing
+	summary  document.Summary
 }
 
 // storedHashes are the stored hashes of a log, by index.
@@ -217,7 +218,8 @@ func (r *rig) finish() {
 		r.begin()
 	}
 	r.endLog()
-	summary, err := r.builder.Close()
+	var err error
+	r.summary, err = r.builder.Close()
 	r.must(err)
 	for _, p := range document.Parts() {
 		if p.Index > 0 {
@@ -236,7 +238,7 @@ func (r *rig) finish() {
 	}
 	r.must(r.events.Close())
 	r.must(r.w.Finish(func(files []pack.File) ([]byte, error) {
-		text := document.Manifest(r.header, summary, files)
+		text := document.Manifest(r.header, r.summary, files)
 		if r.manifest != nil {
 			text = r.manifest(text)
 		}

@@ -101,7 +101,16 @@ func (v *verifier) openHeads() {
 			}
 		}
 	}
+	of := newConsistency(v)
+	of.heads(v.heads, v.options.Witnessed)
 	v.found.settle(Signature, Passed, "manifest signed by %s; signed heads of logs: %d", strings.Join(v.signers, ", "), len(v.heads))
+}
+
+// ReadHead reads a head that one of the keys signed, for [Options.Witnessed]. Errors:
+// [proof.ErrSignature], [proof.ErrCheckpoint].
+func ReadHead(text []byte, keys []note.Verifier) (proof.Checkpoint, error) {
+	opened, err := proof.Open(text, verifiers(keys))
+	return opened.Checkpoint, err
 }
 
 // verifiers returns each key once, because a note rejects repeated keys.

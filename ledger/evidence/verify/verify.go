@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -20,6 +21,9 @@ type Options struct {
 	// TenantKeys recognise redacted values by fingerprint. Without TenantKeys, fingerprints are not
 	// checked.
 	TenantKeys []schema.Key
+	// Witnessed are heads of logs that a witness has seen. A head of the pack with the same size must have
+	// the same root.
+	Witnessed []proof.Checkpoint
 	// MaxFaults bounds the listed faults of a question. All faults are counted. Defaults to 20.
 	MaxFaults int
 	// Limits bound the cost of reading. Defaults to [pack.DefaultLimits].

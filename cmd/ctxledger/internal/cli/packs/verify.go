@@ -21,9 +21,9 @@ import (
 
 // verifyFlags are the flags of evidence verify.
 type verifyFlags struct {
-	keys, tenantKeys []string
-	output           string
-	faults           int
+	keys, tenantKeys, heads []string
+	output                  string
+	faults                  int
 }
 
 func evidenceVerifyCommand(a *cli.App) *cobra.Command {
@@ -34,7 +34,7 @@ func evidenceVerifyCommand(a *cli.App) *cobra.Command {
 		Long: `Verify an evidence pack, a folder or a zip, with the public key of its ledger. Each
 question has a separate answer:
 
-  format        the pack can be read and holds nothing hostile
+  format        the pack can be read, holds nothing hostile, and does not contradict itself
   signature     the key signed the list of files and the heads of the logs
   files         the files equal the listed ones, byte for byte
   inclusion     the signed log has every record with these bytes
@@ -50,9 +50,11 @@ An answer is passed, failed, not_checked or open. A scope without a seal is open
 facts may have been recorded. The check for redacted values needs the keys of the
 tenant; without them it is not_checked. Only failed sets the exit code 4.
 
-The owner of the signing key can sign anything. Compare the head of the log with a copy
-that the owner of the ledger cannot change.`,
+The owner of the signing key can sign anything. --head compares the head of the log with a
+copy that the owner of the ledger cannot change, such as one of a witness. Two heads of
+the same size must be equal. "ctxledger proof consistency" compares heads of other sizes.`,
 		Example: `  ctxledger evidence verify pack --key ledger.pub
+  ctxledger evidence verify pack --key ledger.pub --head cosigned
   ctxledger evidence verify pack.zip --key 'name+hash+key' --tenant-key acme.keys -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -64,6 +66,7 @@ that the owner of the ledger cannot change.`,
 	}
 	cmd.Flags().StringArrayVar(&flags.keys, "key", nil, "public key of the ledger, or a file with some, one a line; repeatable")
 	cmd.Flags().StringArrayVar(&flags.tenantKeys, "tenant-key", nil, "key file of the tenant, from the folder keys of its data folder; repeatable")
+	cmd.Flags().StringArrayVar(&flags.heads, "head", nil, "file with a signed head that a witness has seen; repeatable")
 	cli.OutputFlag(cmd.Flags(), &flags.output, "text or json", "text", "json")
 	cmd.Flags().IntVar(&flags.faults, "faults", 20, "how many faults of a question are listed; all are counted")
 	return cmd
@@ -80,6 +83,17 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 	}
 	if options.TenantKeys, err = tenantKeys(flags.tenantKeys); err != nil {
 		return err
+	}
+	for _, file := range flags.heads {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return cli.UsageError("--head: %w", err)
+		}
+		head, err := verify.ReadHead(text, options.Keys)
+		if err != nil {
+			return cli.UsageError("--head %s: %w", file, err)
+		}
+		options.Witnessed = append(options.Witnessed, head)
 	}
 	cli.SaveMemory()
 	report, err := verify.Pack(ctx, path, options)
