@@ -32,6 +32,11 @@ func (c *collision) redact(id int, values ...string) {
 	c.publish(projectortest.Redaction(c.t, id, values...).Binary())
 }
 
+// redactRotated is redact after a rotation of the tenant's key.
+func (c *collision) redactRotated(id int, values ...string) {
+	c.publish(projectortest.RedactionBy(c.t, projectortest.NextKey(c.t), id, values...).Binary())
+}
+
 // loud publishes a redaction with a change to its event.
 func (c *collision) loud(id int, change func(*schema.Event)) {
 	e := projectortest.Redaction(c.t, id, projectortest.Secret)
@@ -69,6 +74,24 @@ func (c *collision) erased(subject string) {
 	c.t.Helper()
 	if _, err := c.erase(subject); err != nil {
 		c.t.Errorf("erase %s: %v", subject, err)
+	}
+}
+
+// beside plays a part of the history while a rebuild runs.
+func (c *collision) beside(play func()) {
+	c.project()
+	r := c.rebuild()
+	done := make(chan error, 1)
+	go func() {
+		got, err := r.Run(c.t.Context())
+		if err != nil {
+			err = fmt.Errorf("%w: %+v", err, got.Compared.Differences)
+		}
+		done <- err
+	}()
+	play()
+	if err := <-done; err != nil {
+		c.t.Errorf("the rebuild beside ended with %v", err)
 	}
 }
 
@@ -254,6 +277,49 @@ func TestCollisions(t *testing.T) {
 			c.publish(of(erasedSubject, 900, "a note").Binary())
 			c.erased(erasedSubject)
 		}, 0, nil},
+		"redacted before and after a rotation": {func(c *collision) {
+			c.redact(1, secret)
+			c.say(secret)
+			c.redactRotated(2, "another secret")
+			c.say(secret)
+			c.say("another secret")
+		}, 0, []string{again, again, again}},
+		"redacted on both sides of a rotation, one revoked": {func(c *collision) {
+			c.redact(1, secret)
+			c.redactRotated(2, secret)
+			c.revoked(1)
+			c.say(secret)
+		}, 0, []string{again}},
+		"redacted on both sides of a rotation, both revoked": {func(c *collision) {
+			c.redact(1, secret)
+			c.redactRotated(2, secret)
+			c.revoked(1)
+			c.revoked(2)
+			c.say(secret)
+		}, 1, nil},
+		"a word of the contract after a rotation": {func(c *collision) { c.redactRotated(1, "event_type"); c.say("x") }, 1, []string{word}},
+		"revoked during a rebuild": {func(c *collision) {
+			c.redact(1, secret)
+			c.say(secret)
+			c.beside(func() {
+				c.revoked(1)
+				c.say(secret)
+				c.redact(3, secret)
+				c.say(secret)
+			})
+		}, 1, []string{again, again}},
+		"erased during a rebuild": {func(c *collision) {
+			c.publish(of(erasedSubject, 900, "a note").Binary())
+			c.publish(of(erasedSubject, 901, secret).Binary())
+			c.redact(1, secret)
+			c.beside(func() {
+				if _, err := c.erase(erasedSubject); err == nil || !strings.Contains(err.Error(), "a rebuild is running") {
+					c.t.Errorf("the erasure ended with %v", err)
+				}
+				c.say(secret)
+			})
+			c.erased(erasedSubject)
+		}, 0, []string{again}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

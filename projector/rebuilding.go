@@ -18,8 +18,8 @@ import (
 // With harmless it does not delete.
 type rebuilding struct {
 	harmless bool
-	live     erasure.LiveTables  // the tables that are rebuilt
-	gone     []*streamio.Message // messages that were deleted from the stream for a withheld value, in order
+	live     erasure.LiveTables // the tables that are rebuilt
+	gone     streamio.Gone      // messages that were deleted from the stream for a withheld value
 }
 
 // ForRebuild makes a projector that fills the second set of tables.

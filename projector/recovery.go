@@ -17,6 +17,9 @@ type recovery struct {
 	*writer
 }
 
+// clockSkew is how far the clocks of this machine and of the stream's server may differ.
+const clockSkew = time.Hour
+
 // open opens the stream again, with its metadata, its siblings and its absent messages.
 func (rc *recovery) open(ctx context.Context) (err error) {
 	if rc.source, err = streamio.OpenSource(ctx, rc.config.JetStream, rc.config.Stream, rc.live(), rc.config.Log); err != nil {
@@ -34,7 +37,13 @@ func (rc *recovery) open(ctx context.Context) (err error) {
 	}
 	var gone []*streamio.Message
 	if rc.rebuild != nil {
-		gone = rc.rebuild.gone
+		opened := time.Now()
+		if gone, err = rc.rebuild.gone(ctx, time.Time{}); err != nil {
+			return err
+		}
+		rc.source.Later = func(ctx context.Context) ([]*streamio.Message, error) {
+			return rc.rebuild.gone(ctx, opened.Add(-clockSkew))
+		}
 	}
 	return erasure.ReadAbsent(ctx, rc.config.JetStream, &rc.source, gone, rc.live(), rc.config.Log)
 }

@@ -14,19 +14,17 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// readGone returns the messages that were deleted from the streams for a withheld value, by
-// stream. readGone reads their copies in the quarantine stream.
-func readGone(ctx context.Context, js jetstream.JetStream) (map[uuid.UUID][]*streamio.Message, error) {
-	gone := make(map[uuid.UUID][]*streamio.Message)
-	err := quarantine.Read(ctx, js, string(schema.CodeReintroduced), time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
-		m := &streamio.Message{Subject: r.Subject, Header: r.Header, Data: r.Data, Position: r.Position(), Kept: &r}
-		gone[r.Incarnation] = append(gone[r.Incarnation], m)
+// readGone returns the messages that were deleted from a stream for a withheld value, in order.
+// readGone reads their copies in the quarantine stream that were made since a time.
+func readGone(ctx context.Context, js jetstream.JetStream, incarnation uuid.UUID, since time.Time) ([]*streamio.Message, error) {
+	var gone []*streamio.Message
+	err := quarantine.Read(ctx, js, string(schema.CodeReintroduced), since, func(_ uint64, r ledger.Refusal, _ bool) error {
+		if r.Incarnation == incarnation {
+			gone = append(gone, &streamio.Message{Subject: r.Subject, Header: r.Header, Data: r.Data, Position: r.Position(), Kept: &r})
+		}
 		return nil
 	})
-	for id, list := range gone {
-		slices.SortStableFunc(list, func(a, b *streamio.Message) int { return int(a.Position.StreamSeq) - int(b.Position.StreamSeq) })
-		// After a crash before the commit, a message may have two copies.
-		gone[id] = slices.CompactFunc(list, func(a, b *streamio.Message) bool { return a.Position.StreamSeq == b.Position.StreamSeq })
-	}
-	return gone, err
+	slices.SortStableFunc(gone, streamio.BySequence)
+	// After a crash before the commit, a message may have two copies.
+	return slices.CompactFunc(gone, func(a, b *streamio.Message) bool { return a.Position.StreamSeq == b.Position.StreamSeq }), err
 }

@@ -72,8 +72,10 @@ type Target struct {
 	Stream    string
 	Set       *ledger.Ledger // the second set of tables
 	Owner     string
-	FirstLeaf uint64              // the sequence of the first event with a leaf in the live transparency log
-	Gone      []*streamio.Message // messages that were deleted from the stream for a withheld value, in order
+	FirstLeaf uint64 // the sequence of the first event with a leaf in the live transparency log
+	// Gone returns the messages that were deleted from the stream for a withheld value since a time, in
+	// order. The live projector deletes more of them while the rebuild runs.
+	Gone streamio.Gone
 }
 
 // A Projector fills the second set of tables from one stream.

@@ -52,10 +52,6 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 			return nil, err
 		}
 	}
-	gone, err := readGone(ctx, r.JetStream)
-	if err != nil {
-		return nil, err
-	}
 	for _, s := range w.starts {
 		first, found, err := translog.Of(r.Ledger).LogStart(ctx, s.Incarnation)
 		switch {
@@ -64,7 +60,9 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, decode.ErrNoSecret
 		}
-		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: gone[s.Incarnation]})
+		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: func(ctx context.Context, since time.Time) ([]*streamio.Message, error) {
+			return readGone(ctx, r.JetStream, s.Incarnation, since)
+		}})
 		if err != nil {
 			return nil, err
 		}

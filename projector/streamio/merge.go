@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,11 +14,15 @@ import (
 // sends nothing, the next absent message is at the end of the stream.
 func (r *Reader) merge(ctx context.Context) (*Message, error) {
 	if r.held == nil {
+		before := r.last
 		m, err := r.receive(ctx)
 		switch {
 		case errors.Is(err, errNoMessage) && len(r.gone) > 0:
 			return r.mergeEnd(ctx)
 		case err != nil:
+			return nil, err
+		}
+		if err := r.addLater(context.WithoutCancel(ctx), before, m.Position.StreamSeq); err != nil {
 			return nil, err
 		}
 		r.held = m
@@ -37,6 +42,29 @@ func (r *Reader) merge(ctx context.Context) (*Message, error) {
 		r.held = nil
 	}
 	return m, nil
+}
+
+// addLater adds the messages to gone that were deleted between two sequences since the source was opened.
+func (r *Reader) addLater(ctx context.Context, before, next uint64) error {
+	missing := next - before - 1
+	known, _ := slices.BinarySearchFunc(r.gone, next, func(m *Message, next uint64) int { return cmp.Compare(m.Position.StreamSeq, next) })
+	if r.source.Later == nil || missing <= uint64(known) {
+		return nil
+	}
+	later, err := r.source.Later(ctx)
+	if err != nil {
+		return err
+	}
+	later = slices.DeleteFunc(later, func(m *Message) bool {
+		at := m.Position.StreamSeq
+		return at <= before || at >= next || slices.ContainsFunc(r.gone[:known], func(g *Message) bool { return g.Position.StreamSeq == at })
+	})
+	for _, m := range later {
+		m.Rules = r.source.Rules.At(m.Position.StreamSeq)
+	}
+	r.gone = slices.Concat(later, r.gone)
+	slices.SortStableFunc(r.gone[:len(later)+known], BySequence)
+	return nil
 }
 
 // mergeEnd returns the first absent message, if no message is in transit from the server.

@@ -94,7 +94,7 @@ func (r *Reader) read(ctx context.Context) (*Message, error) {
 		r.next = nil
 		return m, nil
 	}
-	if len(r.gone) > 0 || r.held != nil {
+	if len(r.gone) > 0 || r.held != nil || r.source.Later != nil {
 		return r.merge(ctx)
 	}
 	return r.receive(ctx)

@@ -21,7 +21,13 @@ type Source struct {
 	Info        *jetstream.StreamInfo // from the time of the opening
 	Rules       rules
 	Absent      []*Message // messages that are gone from the stream, in order
+	// Later returns more messages like these, which were deleted since the opening. Nil means that none
+	// are.
+	Later func(ctx context.Context) ([]*Message, error)
 }
+
+// Gone returns the messages that were deleted from a stream for a withheld value since a time, in order.
+type Gone func(ctx context.Context, since time.Time) ([]*Message, error)
 
 // OpenSource opens a stream. Absent is empty. The errors include the errors of readRules.
 func OpenSource(ctx context.Context, js jetstream.JetStream, name string, live CommittedRules, log *slog.Logger) (Source, error) {

@@ -78,15 +78,33 @@ func KeyRing(tb testing.TB) schema.KeyRing {
 	return schema.KeyRing{Tenant: "acme", Keys: []schema.Key{key}}
 }
 
+// NextKey returns the key of the tenant acme after a rotation.
+func NextKey(tb testing.TB) schema.Key {
+	tb.Helper()
+	key, err := schema.NewKey(strings.NewReader(strings.Repeat("l", 32)), time.Unix(1, 0))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+// Keys returns the keys from before and after the rotation.
 func Keys(tb testing.TB) func() ([]schema.KeyRing, error) {
 	ring := KeyRing(tb)
+	ring.Keys = append(ring.Keys, NextKey(tb))
 	return func() ([]schema.KeyRing, error) { return []schema.KeyRing{ring}, nil }
 }
 
 // Redaction returns a fact that withholds values.
 func Redaction(tb testing.TB, id int, values ...string) *schema.Event {
 	tb.Helper()
-	f, err := fingerprint.New(KeyRing(tb).Current())
+	return RedactionBy(tb, KeyRing(tb).Current(), id, values...)
+}
+
+// RedactionBy is Redaction with fingerprints by a key.
+func RedactionBy(tb testing.TB, key schema.Key, id int, values ...string) *schema.Event {
+	tb.Helper()
+	f, err := fingerprint.New(key)
 	if err != nil {
 		tb.Fatal(err)
 	}
