@@ -69,7 +69,7 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 }
 
 func connected(conn driver.Conn, options *clickhouse.Options) *Ledger {
-	return &Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles}, sender: newSender(options), options: options}
+	return &Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles, Database: options.Auth.Database}, sender: newSender(options), options: options}
 }
 
 // OpenDatabase connects to another database of the same server. The caller closes the result.
