@@ -2,21 +2,48 @@ package projector
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // BenchmarkDrain projects a preloaded stream of log items, selections and item
-// versions of about 1 KB each; b.N is the number of events:
+// versions of about 1 KB each, with and without redactions in force. b.N is the number of events:
 //
-//	go test ./projector -run - -bench Drain -benchtime 50000x
+//	go test ./projector -run - -bench Drain -benchtime 50000x -count 5
 func BenchmarkDrain(b *testing.B) {
+	for _, redactions := range []int{0, 1000} {
+		b.Run(fmt.Sprint("redactions=", redactions), func(b *testing.B) { drain(b, redactions) })
+	}
+}
+
+func drain(b *testing.B, redactions int) {
 	f := newFixture(b)
+	run := func() Status {
+		c := DefaultConfig(f.js, f.ledger)
+		c.UntilCaughtUp, c.Keys = true, projectortest.Keys(b)
+		p, err := New(c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		return p.Status()
+	}
+	for i := range redactions {
+		f.publish(projectortest.Redaction(b, i, fmt.Sprintf("a secret value, number %d", i)).Binary())
+	}
+	f.flush()
+	if got := run(); got.Events != uint64(redactions) {
+		b.Fatalf("projected %+v of %d redactions", got, redactions)
+	}
 	mix := []schema.Message{}
 	for _, typ := range []schema.Type{"context.log.appended", "context.selection.completed", "context.item.added"} {
 		e, err := schema.ParseStructured(schema.Golden(typ))
@@ -26,6 +53,7 @@ func BenchmarkDrain(b *testing.B) {
 		if pad := 1000 - len(e.Data); pad > 0 && bytes.HasSuffix(e.Data, []byte("}")) {
 			e.Data = append(e.Data[:len(e.Data)-1:len(e.Data)-1], `,"padding":"`+strings.Repeat("x", pad)+`"}`...)
 		}
+		e.Tenant = "acme" // of the redactions
 		mix = append(mix, e.Binary())
 	}
 	for i := range b.N {
@@ -41,20 +69,12 @@ func BenchmarkDrain(b *testing.B) {
 		}
 	}
 	<-f.js.PublishAsyncComplete()
-	c := DefaultConfig(f.js, f.ledger)
-	c.UntilCaughtUp = true
-	p, err := New(c)
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.ResetTimer()
 	start := time.Now()
-	if err := p.Run(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	s := run()
 	took := time.Since(start)
 	b.StopTimer()
-	if s := p.Status(); s.Events != uint64(b.N) {
+	if s.Events != uint64(b.N) {
 		b.Fatalf("projected %+v of %d", s, b.N)
 	}
 	b.ReportMetric(float64(b.N)/took.Seconds(), "events/s")

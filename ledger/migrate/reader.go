@@ -36,20 +36,26 @@ var readerTables = strings.Fields("calls decisions events items log_items missin
 func Readers(ctx context.Context, conn driver.Conn, tenants ...string) ([]string, error) {
 	var own string
 	var existing, digests, users []string
-	if err := conn.QueryRow(ctx, statement("readers"), clickhouse.Named("mark", chsql.ReaderDatabase("", ""))).Scan(&own, &existing, &digests, &users); err != nil {
+	if err := conn.QueryRow(ctx, statement("readers"), clickhouse.Named("mark", chsql.ReaderDatabase("", ""))).Scan(&own, &existing, &digests); err != nil {
 		return nil, fmt.Errorf("list the databases of readers: %w", err)
 	}
 	if chsql.IsReaderDatabase(own) {
 		return nil, fmt.Errorf("the database %s is of a tenant's reader: use the address of the ledger", own)
 	}
 	digest := current().readerDigest()
-	var renewed []string
-	var failed []error
 	for i, name := range existing {
 		if tenant := strings.TrimPrefix(name, chsql.ReaderDatabase(own, "")); digests[i] != digest && !slices.Contains(tenants, tenant) {
 			tenants = append(tenants, tenant)
 		}
 	}
+	if len(tenants) == 0 {
+		return nil, nil
+	}
+	if err := conn.QueryRow(ctx, statement("definers")).Scan(&users); err != nil {
+		return nil, fmt.Errorf("list the users of the server: %w", err)
+	}
+	var renewed []string
+	var failed []error
 	for _, tenant := range tenants {
 		name := chsql.ReaderDatabase(own, tenant)
 		at := slices.Index(existing, name)

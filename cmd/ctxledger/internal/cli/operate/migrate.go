@@ -87,13 +87,6 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			if err != nil {
 				return err
 			}
-			made, err := shadow.Of(l).Readers(cmd.Context(), readers...)
-			for _, name := range made {
-				fmt.Fprintf(a.Out, "made the database %s\n", name)
-			}
-			if err != nil {
-				return err
-			}
 			waiting := time.AfterFunc(2*time.Second, func() {
 				fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
 			})
@@ -101,6 +94,13 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			waiting.Stop()
 			for _, what := range changed {
 				fmt.Fprintln(a.Out, what)
+			}
+			if err != nil {
+				return err
+			}
+			made, err := shadow.Of(l).Readers(cmd.Context(), readers...)
+			for _, name := range made {
+				fmt.Fprintf(a.Out, "made the database %s\n", name)
 			}
 			if err == nil && len(created)+len(applied)+len(made)+len(changed) == 0 {
 				fmt.Fprintln(a.Out, "everything is up to date")
