@@ -72,6 +72,7 @@ var house = []room{
 	{path: "producer/importer/openhands", may: []string{"schema", "producer/importer/model", "producer/importer/internal"}},
 	{path: "producer/importer/sweagent", may: []string{"schema", "producer/importer/model", "producer/importer/internal"}},
 	{path: "producer/importer", may: []string{"schema"}},
+	{path: "producer/capture/dialect", may: []string{"schema"}},
 	{path: "producer/internal/bustest", may: []string{"schema", "nats", "deploy/embedded"}},
 	{path: "producer/internal/facts", may: []string{"schema", "producer/window"}},
 	{path: "producer/publish", may: []string{"schema", "nats"}, tests: []string{"producer/internal/bustest"}},
