@@ -27,8 +27,10 @@ const (
 	// DoorRules check the rules of [schema.CheckDoor]. They also refuse a redaction that would turn
 	// against its tenant: one of a word of the contract, and one that holds its value itself.
 	DoorRules Rules = 5
+	// KnownRules check the rules of [schema.CheckKnown].
+	KnownRules Rules = 6
 	// NewestRules are the newest that this program knows.
-	NewestRules = DoorRules
+	NewestRules = KnownRules
 )
 
 // rules is the version of the batch. A batch that was given none has the newest.

@@ -34,7 +34,8 @@
 // JSON Schema expresses names, types, required members, and that they are not empty. It does not
 // express the boundary rules, conservation, ids that name their own record, blank texts, and the
 // forms of attributes, digests and fingerprints: [Doc] lists these rules. The schemas refuse nothing
-// that Go accepts. Rules of [CheckDoor] hold from a position of a stream on.
+// that Go accepts. Rules of [CheckDoor] and [CheckKnown] hold from
+// a position of a stream on.
 //
 // The decoder and the walk of the boundary rules define the contract. A reader that decodes and
 // checks in one pass accepts most events (read.go). The reader leaves all other events to the

@@ -78,7 +78,7 @@ func (e *Event) Encode(fact Fact) (Violations, error) {
 	case err != nil:
 		return nil, err
 	case clean:
-		return CheckDoor(e, fact, check(e, fact, clean, e.checkAttributes())), nil
+		return CheckKnown(fact, CheckDoor(e, fact, check(e, fact, clean, e.checkAttributes()))), nil
 	}
 	_, found := Validate(e)
 	return found, nil

@@ -186,18 +186,25 @@ type Block struct {
 	Visibility     []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it
 	Tokens         *int64         `json:"tokens,omitempty"`                        // tokens by the call's estimator
 	Digest         string         `json:"digest,omitempty"`                        // keyed digest of the content
+	EqualityDigest string         `json:"equality_digest,omitempty"`               // digest of the block's canonical bytes under the tenant's equality key
 	RedactionState RedactionState `json:"redaction_state,omitempty"`               // how much of the content is withheld
 	Content        string         `json:"content,omitempty"`                       // the text, if the producer chose to send it inline
 }
 
 // AssemblyCreated records the ordered blocks for one target. [InjectionApplied] records that the
-// blocks became visible.
+// blocks became visible. A whole assembly has all blocks of its window. An assembly with a base has
+// the blocks after the first Keep blocks of the base. Positions of blocks count from the begin of the
+// window. A chain of bases ends at a whole assembly after
+// at most [MaxAssemblyChain] assemblies.
 type AssemblyCreated struct {
 	Common
+	Known
 	AssemblyID      string         `json:"assembly_id" ctx:"required"`              // id of the record
 	CallID          string         `json:"call_id,omitempty"`                       // the model call of the record
 	Target          string         `json:"target" ctx:"required"`                   // the target that receives it, such as model
-	OrderedBlocks   []Block        `json:"ordered_blocks" ctx:"required"`           // blocks in the order of the window
+	OrderedBlocks   []Block        `json:"ordered_blocks" ctx:"required"`           // blocks in the order of the window; with a base, those after the kept ones
+	BaseAssemblyID  string         `json:"base_assembly_id,omitempty"`              // the assembly whose first blocks begin this window
+	Keep            *int64         `json:"keep,omitempty"`                          // number of blocks of the base that begin this window
 	WrappingPolicy  Ref            `json:"wrapping_policy,omitzero"`                // how items are wrapped
 	SeparatorPolicy Ref            `json:"separator_policy,omitzero"`               // how blocks are separated
 	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it

@@ -123,10 +123,25 @@ func (u ProviderUsage) Window() (tokens int64, known bool) {
 	return tokens, known
 }
 
+// MaxAssemblyChain is the largest number of assemblies that one window needs: a whole one, and those
+// that build on it. Readers report longer chains as partial.
+const MaxAssemblyChain = 64
+
+// Known holds the members that say how a record of a model call is known, and how much of the call
+// the record covers. Empty members are unknown.
+type Known struct {
+	Fidelity        Fidelity `json:"fidelity,omitempty"`                                // how the record is known
+	Coverage        Coverage `json:"coverage,omitempty"`                                // whether the record has everything that the model received
+	CoverageReasons []string `json:"coverage_reasons,omitempty" words:"CoverageReason"` // why the coverage is partial
+}
+
+func (k *Known) known() *Known { return k }
+
 // UsageRecorded records one model call: the estimated tokens of each layer of its window, and the
 // tokens that the provider billed. The two are never mixed.
 type UsageRecorded struct {
 	Common
+	Known
 	CallID        string         `json:"call_id" ctx:"required"`   // id of the record: the model call
 	Model         string         `json:"model,omitempty"`          // the provider's name of the model
 	Estimator     string         `json:"estimator,omitempty"`      // the estimator that counted the tokens
@@ -153,6 +168,7 @@ type UsageRecorded struct {
 	StopReason           string   `json:"stop_reason,omitempty"`            // the provider's word for the stop reason
 	AnsweredModel        string   `json:"answered_model,omitempty"`         // the model that answered, as the provider named it
 	Tags                 []string `json:"tags,omitempty"`                   // the call's own tags
+	ProviderMessageID    string   `json:"provider_message_id,omitempty"`    // the provider's id of the answer; the same in all tellings of the call
 }
 
 func (*UsageRecorded) EventType() Type    { return TypeUsageRecorded }

@@ -207,7 +207,7 @@ func unitOf(f reflect.StructField) string {
 	name := jsonName(f)
 	for _, u := range [][2]string{
 		{"first_changed_position", "tokens"}, {"tokens", "tokens"}, {"tokens_before", "tokens"}, {"tokens_after", "tokens"}, {"tokens_saved", "tokens"}, {"token_estimate", "tokens"}, {"reserved", "tokens"}, {"actual", "tokens"},
-		{"bytes", "bytes"}, {"byte_size", "bytes"}, {"length", "bytes"}, {"items", "items"}, {"item_count", "items"}, {"entry_count", "entries"}, {"count", "facts"},
+		{"bytes", "bytes"}, {"byte_size", "bytes"}, {"length", "bytes"}, {"items", "items"}, {"item_count", "items"}, {"entry_count", "entries"}, {"count", "facts"}, {"keep", "blocks"},
 		{"seconds", "seconds"}, {"position", "position"}, {"order", "position"}, {"sequence", "position"},
 		{"rank", "rank"}, {"step", "rung"}, {"depth", "levels"}, {"part", "part"}, {"parts", "parts"},
 		{"percent", "percent"}, {"score", "score"}, {"priority", "score"}, {"cost", "currency"},

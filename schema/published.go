@@ -168,6 +168,12 @@ func rulesOf(t Type) []string {
 	case *EnvelopeCreated, *FactsDropped:
 		rules = append(rules, "ranges are closed, in order and without overlap")
 	}
+	if _, ok := fact.(interface{ known() *Known }); ok {
+		rules = append(rules, "fidelity and coverage have a word of their vocabulary, and coverage_reasons say why a coverage is partial")
+	}
+	if _, ok := fact.(*AssemblyCreated); ok {
+		rules = append(rules, "base_assembly_id and keep are present together; keep is at most the number of blocks of the base, and a chain of bases has at most 64 assemblies")
+	}
 	switch c := concernsOf(fact); {
 	case c.missing:
 		rules = append(rules, "no member grants or implies a permission (rule 2)")

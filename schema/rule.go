@@ -222,6 +222,52 @@ func checkMissing(m *Missing) (found Violations) {
 	return found
 }
 
+// CheckKnown adds the violations of the rules for [Known] and for bases of assemblies. A ledger has
+// these rules from a position of its stream on, by ledger.KnownRules. A place with a violation gets
+// no second one. The rules are:
+//
+//   - fidelity and coverage have a word of their vocabulary
+//   - coverage_reasons are present if and only if coverage is partial
+//   - base_assembly_id and keep are present together, and no assembly is its own base
+func CheckKnown(fact Fact, found Violations) Violations {
+	add := func(code Code, pointer, what, fix string) {
+		if !slices.ContainsFunc(found, func(o *Violation) bool { return o.Pointer == pointer }) {
+			found = append(found, &Violation{code, pointer, what, fix})
+		}
+	}
+	f, ok := fact.(interface{ known() *Known })
+	if !ok {
+		return found
+	}
+	k := f.known()
+	if k.Fidelity != "" && !slices.Contains(fidelities, k.Fidelity) {
+		add(CodeRange, "/data/fidelity", quote(string(k.Fidelity)), "use wire, serialized, stated, reported or reconstructed, or leave it out")
+	}
+	switch k.Coverage {
+	case "", CoverageComplete:
+		if len(k.CoverageReasons) > 0 {
+			add(CodeRange, "/data/coverage_reasons", "reasons without coverage partial", "set coverage to partial, or leave the reasons out")
+		}
+	case CoveragePartial:
+		if len(k.CoverageReasons) == 0 || slices.Contains(k.CoverageReasons, "") {
+			add(CodeRequired, "/data/coverage_reasons", "nothing", "say why the coverage is partial, such as entries_missing")
+		}
+	default:
+		add(CodeRange, "/data/coverage", quote(string(k.Coverage)), "use complete or partial, or leave it out")
+	}
+	if a, ok := fact.(*AssemblyCreated); ok {
+		switch {
+		case a.BaseAssemblyID == "" && a.Keep != nil:
+			add(CodeRequired, "/data/base_assembly_id", "nothing", "name the assembly whose first blocks are kept, or leave keep out")
+		case a.BaseAssemblyID != "" && a.Keep == nil:
+			add(CodeRequired, "/data/keep", "nothing", "send the number of blocks of the base that begin this window")
+		case a.BaseAssemblyID != "" && a.BaseAssemblyID == a.AssemblyID:
+			add(CodeOwnSource, "/data/base_assembly_id", ownViolation("").Found, ownViolation("").Fix)
+		}
+	}
+	return found
+}
+
 // boundary is the walk through the data of one event.
 type boundary struct {
 	ruling

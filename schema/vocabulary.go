@@ -11,7 +11,7 @@ import (
 )
 
 // These are the vocabularies of the Agent Context standard (seed 001). They are open: a newer
-// producer may use other words, and the ledger keeps them.
+// producer may use other words, and the ledger keeps them. Only [Fidelity] and [Coverage] are closed.
 
 // ContentMode is the way in which an item carries its content.
 type ContentMode string
@@ -125,6 +125,56 @@ const (
 	RedactionEncryptedRef  RedactionState = "encrypted_ref"
 	RedactionPolicyBlocked RedactionState = "policy_blocked"
 	RedactionUnknown       RedactionState = "unknown"
+)
+
+// Fidelity is the way in which a record of a model call is known. The vocabulary is closed, because
+// readers order several tellings of one call by it.
+type Fidelity string
+
+// The values of [Fidelity], best first.
+const (
+	FidelityWire          Fidelity = "wire"          // the bytes that went to the provider
+	FidelitySerialized    Fidelity = "serialized"    // the client's own record of its request
+	FidelityStated        Fidelity = "stated"        // the runtime recorded its decision
+	FidelityReported      Fidelity = "reported"      // messages as telemetry reports them
+	FidelityReconstructed Fidelity = "reconstructed" // rebuilt from a log of messages
+)
+
+var fidelities = []Fidelity{FidelityWire, FidelitySerialized, FidelityStated, FidelityReported, FidelityReconstructed}
+
+// Rank returns the place of f among the values, 0 for the best. Unknown words come last.
+func (f Fidelity) Rank() int {
+	if i := slices.Index(fidelities, f); i >= 0 {
+		return i
+	}
+	return len(fidelities)
+}
+
+// Coverage says whether a record has everything that the model received. The vocabulary is closed.
+type Coverage string
+
+// The values of [Coverage].
+const (
+	CoverageComplete Coverage = "complete"
+	CoveragePartial  Coverage = "partial"
+)
+
+// CoverageReason is a reason for which a record covers a call only partly. The vocabulary is open.
+type CoverageReason string
+
+// Values of [CoverageReason].
+const (
+	PartialSystem    CoverageReason = "system_unknown"      // the source does not hold the system prompt
+	PartialTools     CoverageReason = "tools_unknown"       // the source does not hold the tool definitions
+	PartialEntries   CoverageReason = "entries_missing"     // messages of the window are not in the source
+	PartialSlice     CoverageReason = "slice_missing"       // a part of the session's log is missing
+	PartialBase      CoverageReason = "base_missing"        // the base of the window is not in the ledger
+	PartialChain     CoverageReason = "chain_too_long"      // more assemblies build on one another than readers follow
+	PartialCall      CoverageReason = "call_missing"        // an earlier call of the window is not in the source
+	PartialDigest    CoverageReason = "digest_mismatch"     // content differs from its recorded digest
+	PartialOpaque    CoverageReason = "opaque_blocks"       // blocks of types that the producer cannot read
+	PartialTruncated CoverageReason = "truncated"           // the source ends before the record does
+	PartialPrevious  CoverageReason = "previous_unobserved" // the provider added earlier context that nobody observed
 )
 
 // Severity is the severity of a gap.

@@ -96,6 +96,9 @@ func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint6
 	if m.Rules >= ledger.DoorRules {
 		e.Violations = schema.CheckDoor(e.Envelope, e.Fact, e.Violations)
 	}
+	if m.Rules >= ledger.KnownRules {
+		e.Violations = schema.CheckKnown(e.Fact, e.Violations)
+	}
 	sum := e.Envelope.IdentitySum()
 	e.Key, e.Hash = sum, schema.IdentityOf(sum)
 	if m.Rules >= ledger.SubjectRules {
