@@ -1,0 +1,148 @@
+package observe
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ctxledger/ctxledger/producer/capture/dialect"
+)
+
+// Limits of a session's state.
+const (
+	maxThreads = 32   // threads with windows; the least recently used loses its window
+	maxAnswers = 4    // answers of a thread that can be summaries
+	maxLines   = 4096 // lines of an answer that are kept
+)
+
+// Session is the state of one session. The zero value with an ID is a new session.
+type Session struct {
+	ID string `json:"id"`
+	// Sequence is the last sequence that the facts of the session used. The caller counts it.
+	Sequence int64 `json:"sequence"`
+	// Epoch is part of the ids of events, if it is not "". A caller that has lost the state of
+	// a session sets it, so its events have other ids.
+	Epoch   string             `json:"epoch,omitempty"`
+	Threads []*thread          `json:"threads,omitempty"` // the most recently used first
+	Items   sums               `json:"items,omitempty"`   // all items of the session
+	Chains  map[string]*window `json:"responses,omitempty"`
+	Order   []string           `json:"response_order,omitempty"` // ids of Chains, oldest first
+}
+
+// thread is a sequence of windows.
+type thread struct {
+	ID      string   `json:"id"`
+	Parent  string   `json:"parent,omitempty"`
+	Opened  bool     `json:"opened,omitempty"`   // the scope was recorded
+	OpenFor []string `json:"open_for,omitempty"` // "thread\x00tool call" that were open at the start
+	window
+	Calls   int       `json:"calls"`             // number of exchanges
+	Chain   int       `json:"chain"`             // assemblies since the last whole one
+	Last    string    `json:"last,omitempty"`    // assembly id of the last window
+	At      time.Time `json:"at,omitzero"`       // time of the last exchange
+	Answers []answer  `json:"answers,omitempty"` // the last answers, newest last
+	Open    []string  `json:"open,omitempty"`    // tool calls of the last answer
+}
+
+// window is an ordered list of blocks.
+type window struct {
+	Blocks []block `json:"blocks,omitempty"`
+}
+
+// block is a block of a window without its content.
+type block struct {
+	Sum    uint64        `json:"s"` // hash of the canonical bytes, the role and the layer
+	Digest string        `json:"d"` // equality digest
+	Item   string        `json:"i"`
+	Layer  dialect.Layer `json:"l"`
+	Kind   string        `json:"k"`
+	Role   string        `json:"r,omitempty"`
+	Tool   string        `json:"t,omitempty"` // id of the tool call
+	Tokens int64         `json:"n"`           // unknown if negative
+	InTurn bool          `json:"p,omitempty"` // a message block
+}
+
+// tokens returns the tokens of the block, nil if they are unknown.
+func (b *block) tokens() *int64 {
+	if b.Tokens < 0 {
+		return nil
+	}
+	n := b.Tokens
+	return &n
+}
+
+// answer is an answer of a model that a later window may hold.
+type answer struct {
+	Call  string `json:"c"`
+	Sum   uint64 `json:"s"` // hash of the text
+	Lines hashes `json:"l"` // hashes of the lines, without those that clients drop
+}
+
+// hashes are numbers that encode as base64.
+type hashes []uint64
+
+// MarshalText encodes the numbers.
+func (h hashes) MarshalText() ([]byte, error) {
+	raw := make([]byte, 0, 8*len(h))
+	for _, n := range h {
+		raw = binary.LittleEndian.AppendUint64(raw, n)
+	}
+	return base64.RawStdEncoding.AppendEncode(nil, raw), nil
+}
+
+// UnmarshalText decodes the numbers.
+func (h *hashes) UnmarshalText(text []byte) error {
+	raw, err := base64.RawStdEncoding.AppendDecode(nil, text)
+	if err != nil || len(raw)%8 != 0 {
+		return fmt.Errorf("decode hashes: %d bytes", len(raw))
+	}
+	*h = make(hashes, 0, len(raw)/8)
+	for ; len(raw) > 0; raw = raw[8:] {
+		*h = append(*h, binary.LittleEndian.Uint64(raw))
+	}
+	return nil
+}
+
+// sums maps the hash of an item id to the sum of the item's first block.
+type sums map[uint64]uint64
+
+// MarshalText encodes the pairs in the order of their keys.
+func (s sums) MarshalText() ([]byte, error) {
+	list := make(hashes, 0, 2*len(s))
+	for key := range s {
+		list = append(list, key)
+	}
+	slices.Sort(list)
+	pairs := make(hashes, 0, 2*len(s))
+	for _, key := range list {
+		pairs = append(pairs, key, s[key])
+	}
+	return pairs.MarshalText()
+}
+
+// UnmarshalText decodes the pairs.
+func (s *sums) UnmarshalText(text []byte) error {
+	var pairs hashes
+	if err := pairs.UnmarshalText(text); err != nil {
+		return err
+	}
+	*s = make(sums, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		(*s)[pairs[i]] = pairs[i+1]
+	}
+	return nil
+}
+
+// use moves a thread to the front and drops the windows of the threads that were not used for
+// the longest time.
+func (s *Session) use(t *thread) {
+	if i := slices.Index(s.Threads, t); i >= 0 {
+		s.Threads = slices.Delete(s.Threads, i, i+1)
+	}
+	s.Threads = slices.Insert(s.Threads, 0, t)
+	if len(s.Threads) > maxThreads {
+		s.Threads = slices.Delete(s.Threads, maxThreads, len(s.Threads))
+	}
+}
