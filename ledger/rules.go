@@ -27,7 +27,7 @@ const (
 	// DoorRules check the rules of [schema.CheckDoor]. They also refuse a redaction that would turn
 	// against its tenant: one of a word of the contract, and one that holds its value itself.
 	DoorRules Rules = 5
-	// KnownRules check the rules of [schema.CheckKnown].
+	// KnownRules check the rules of [schema.CheckKnown] and [schema.CheckDigests].
 	KnownRules Rules = 6
 	// NewestRules are the newest that this program knows.
 	NewestRules = KnownRules

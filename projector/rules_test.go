@@ -129,7 +129,9 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 		late.Header["ce-time"] = []string{strings.ToLower(late.Header["ce-time"][0])}
 		loud := projectortest.Redaction(t, first+2, projectortest.Secret)
 		loud.SessionID = projectortest.Secret
-		return []schema.Message{subject.Binary(), late, projectortest.Event(first+3, 0).Binary(), loud.Binary()}
+		short := projectortest.Event(first+4, 0)
+		short.Data = append([]byte(`{"content_digest":"hmac-sha256:short",`), short.Data[1:]...)
+		return []schema.Message{subject.Binary(), late, projectortest.Event(first+3, 0).Binary(), loud.Binary(), short.Binary()}
 	}
 	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1" })
 	for _, m := range messages(0) {
@@ -138,7 +140,7 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 	f.flush()
 	f.must(f.run(f.guarded(new(logbook))))
 	f.ensureRules()
-	if want := "4@1 " + newest + "@5"; f.said() != want {
+	if want := "4@1 " + newest + "@6"; f.said() != want {
 		t.Errorf("the metadata says %q, want %q", f.said(), want)
 	}
 	for _, m := range messages(10) {
@@ -148,7 +150,7 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	accepted := f.texts("SELECT toString(stream_seq) FROM events FINAL ORDER BY stream_seq")
 	refused := f.texts("SELECT concat(toString(stream_seq), ' ', code) FROM quarantine FINAL ORDER BY stream_seq")
-	if fmt.Sprint(accepted, refused) != "[1 3 4 6 7] [2 attribute 5 id_mismatch 8 redaction_reintroduced]" {
+	if fmt.Sprint(accepted, refused) != "[1 3 4 5 7 8] [2 attribute 6 id_mismatch 9 redaction_reintroduced 10 range]" {
 		t.Errorf("accepted %v, refused %v", accepted, refused)
 	}
 	r := f.rebuild()

@@ -53,7 +53,7 @@ func judged(t *testing.T, document map[string]any) (recorded, all []string) {
 	m := e.Binary()
 	binary, fact, found, unread := ReadMessage(m.Header, m.Data)
 	if !unread {
-		if again := list(CheckDoor(binary, fact, found)); !slices.Equal(again, list(after)) && !strings.Contains(fmt.Sprint(again, list(after)), "/time") {
+		if again := list(CheckDigests(binary, fact, CheckDoor(binary, fact, found))); !slices.Equal(again, list(after)) && !strings.Contains(fmt.Sprint(again, list(after)), "/time") {
 			t.Errorf("in binary mode %q, structured %q", again, list(after))
 		}
 	}
@@ -349,5 +349,64 @@ func TestSchemasRefuseNothingLawful(t *testing.T) {
 				t.Errorf("%s, %s: %v", kind, c.name, err)
 			}
 		}
+	}
+}
+
+// TestDigestsHaveTheirForm: a text that begins like a keyed digest has the form of one, in each member
+// that holds a digest. Texts of other members, and digests of other algorithms, stay lawful.
+func TestDigestsHaveTheirForm(t *testing.T) {
+	t.Parallel()
+	good := "hmac-sha256:k4be1f07a29:" + strings.Repeat("0a", 32)
+	bad := []string{"hmac-sha256:", "hmac-sha256:k1", "hmac-sha256:k1:", "hmac-sha256::" + strings.Repeat("0a", 32), good + "0", good[:len(good)-1], good + " ", "hmac-sha256:k 1:" + strings.Repeat("0a", 32), good[:24] + strings.Repeat("0A", 32), good[:24] + strings.Repeat("zz", 32)}
+	lawful := []string{good, "sha256:example", "md5:1", "sha256:" + strings.Repeat("0a", 32)}
+	tried := 0
+	for _, kind := range Types() {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(kind.New()).Elem()) {
+			if f.Anonymous || !holdsDigest(f) {
+				continue
+			}
+			name := jsonName(f)
+			at := "range /data/" + name
+			if f.Type.Kind() == reflect.Slice {
+				at += "/0"
+			}
+			try := func(text string) []string {
+				document := documentOf(t, kind)
+				dataOf(document)[name] = text
+				if f.Type.Kind() == reflect.Slice {
+					dataOf(document)[name] = []any{text}
+				}
+				before, after := judged(t, document)
+				if len(before) > 0 {
+					t.Errorf("%s %s %q: %q by the rules before", kind, name, text, before)
+				}
+				return after
+			}
+			for _, text := range bad {
+				tried++
+				if got := try(text); !slices.Equal(got, []string{at}) {
+					t.Errorf("%s %s %q: %q, not %q", kind, name, text, got, at)
+				}
+			}
+			for _, text := range lawful {
+				if got := try(text); len(got) > 0 {
+					t.Errorf("%s %s %q: %q", kind, name, text, got)
+				}
+			}
+		}
+	}
+	if tried < 50 {
+		t.Errorf("only %d texts were tried", tried)
+	}
+	document := documentOf(t, "context.assembly.created")
+	block := dataOf(document)["ordered_blocks"].([]any)[0].(map[string]any)
+	block["digest"] = "hmac-sha256:short"
+	if _, got := judged(t, document); !slices.Equal(got, []string{"range /data/ordered_blocks/0/digest"}) {
+		t.Errorf("in a block: %q", got)
+	}
+	document = documentOf(t, "context.item.added")
+	dataOf(document)["title"] = "hmac-sha256:short"
+	if _, got := judged(t, document); len(got) > 0 {
+		t.Errorf("in a title: %q", got)
 	}
 }

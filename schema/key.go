@@ -12,10 +12,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ctxledger/ctxledger/schema/internal/form"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -47,7 +50,7 @@ func (k Key) Digest(content []byte) string {
 	}
 	mac := hmac.New(sha256.New, k.secret())
 	mac.Write(content)
-	return "hmac-sha256:" + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
+	return keyedDigest + k.ID + ":" + hex.EncodeToString(mac.Sum(nil))
 }
 
 // Derive returns 32 bytes for the key and the purpose, for use as another key. The bytes reveal
@@ -258,4 +261,100 @@ func contentAsParts(text jsontext.Value) []byte {
 
 func textPart(to []byte, text jsontext.Value) []byte {
 	return append(append(append(to, `{"text":`...), text...), `,"type":"text"}`...)
+}
+
+// keyedDigest begins each digest that [Key.Digest] makes.
+const keyedDigest = "hmac-sha256:"
+
+// CheckDigests adds the violations of digests that name the algorithm of [Key.Digest] and do not have
+// its form. A ledger has this rule from a position of its stream on, by ledger.KnownRules. Digests of
+// other algorithms keep the form that their producer gave them. A place with a violation gets no
+// second one. The fact is nil for an unknown type.
+func CheckDigests(e *Event, fact Fact, found Violations) Violations {
+	if fact == nil || !mayHaveMalformedDigest(e.Data) {
+		return found
+	}
+	for _, v := range malformedDigests(reflect.ValueOf(fact).Elem(), "/data") {
+		if !slices.ContainsFunc(found, func(o *Violation) bool { return o.Pointer == v.Pointer }) {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// mayHaveMalformedDigest is a quick test: each text that begins like a keyed digest has its form, and
+// no text is escaped.
+func mayHaveMalformedDigest(data []byte) bool {
+	if bytes.Contains(data, []byte(`\u`)) {
+		return true
+	}
+	for {
+		at := bytes.Index(data, []byte(keyedDigest))
+		if at < 0 {
+			return false
+		}
+		data = data[at:]
+		end := bytes.IndexByte(data, '"')
+		if end < 0 || !isKeyedDigest(string(data[:end])) {
+			return true
+		}
+		data = data[end:]
+	}
+}
+
+// isKeyedDigest reports whether a text has the form that [Key.Digest] gives: the algorithm, the id of
+// the key, and 64 lower-case hexadecimal digits.
+func isKeyedDigest(text string) bool {
+	key, sum, ok := strings.Cut(strings.TrimPrefix(text, keyedDigest), ":")
+	return ok && key != "" && strings.Trim(key, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == "" && form.LowerHex(sum, 64)
+}
+
+// malformedDigests finds the members of v that hold a malformed keyed digest.
+func malformedDigests(v reflect.Value, path string) (found Violations) {
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type().PkgPath() != reflect.TypeFor[Common]().PkgPath() {
+			return nil
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			switch {
+			case !f.IsExported():
+			case f.Anonymous:
+				found = append(found, malformedDigests(v.Field(i), path)...)
+			case holdsDigest(f):
+				found = append(found, malformedIn(v.Field(i), path+"/"+jsonName(f))...)
+			case f.Type.Kind() != reflect.String && f.Type.Kind() != reflect.Map:
+				found = append(found, malformedDigests(v.Field(i), path+"/"+jsonName(f))...)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return malformedDigests(v.Elem(), path)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			found = append(found, malformedDigests(v.Index(i), path+"/"+strconv.Itoa(i))...)
+		}
+	}
+	return found
+}
+
+func holdsDigest(f reflect.StructField) bool {
+	name := jsonName(f)
+	return name == "digests" || strings.HasSuffix(name, "digest")
+}
+
+// malformedIn checks a digest, or each of a list.
+func malformedIn(v reflect.Value, at string) (found Violations) {
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			found = append(found, malformedIn(v.Index(i), at+"/"+strconv.Itoa(i))...)
+		}
+		return found
+	}
+	if v.Kind() == reflect.String && strings.HasPrefix(v.String(), keyedDigest) && !isKeyedDigest(v.String()) {
+		found = Violations{{CodeRange, at, quote(v.String()), "send hmac-sha256:<key id>:<64 lower-case hexadecimal digits>, or leave it out"}}
+	}
+	return found
 }

@@ -148,6 +148,7 @@ func rulesOf(t Type) []string {
 		"no member declares the status of a turn, task, run, step, tool call or approval (rule 1)",
 		"a correlation id at the top level of data equals the id in the attributes (rule 6)",
 		"required texts, reasons, policies, owners, references, ids and sources are not blank",
+		"a digest that begins with hmac-sha256: has a key id and 64 lower-case hexadecimal digits",
 		"no record is its own source, parent, cause or replacement",
 		"source is a URI-reference, dataschema and subject are those of the type and the record, data is JSON in UTF-8, times have the form of RFC 3339",
 	}

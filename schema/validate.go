@@ -37,11 +37,11 @@ const (
 // violation.
 func Validate(e *Event) (Fact, Violations) {
 	fact, found := ValidateRecorded(e)
-	return fact, CheckKnown(fact, CheckDoor(e, fact, found))
+	return fact, CheckDigests(e, fact, CheckKnown(fact, CheckDoor(e, fact, found)))
 }
 
 // ValidateRecorded is [Validate] by the rules that hold at every position of a stream. Records of a
-// ledger and of packs may be older than the rules of [CheckDoor] and [CheckKnown].
+// ledger and of packs may be older than the rules of [CheckDoor], [CheckKnown] and [CheckDigests].
 func ValidateRecorded(e *Event) (Fact, Violations) { return validate(e, e.checkAttributes()) }
 
 // ReadMessage combines [ParseMessage] and [ValidateRecorded], and checks the attributes only once. A

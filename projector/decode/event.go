@@ -98,6 +98,7 @@ func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint6
 	}
 	if m.Rules >= ledger.KnownRules {
 		e.Violations = schema.CheckKnown(e.Fact, e.Violations)
+		e.Violations = schema.CheckDigests(e.Envelope, e.Fact, e.Violations)
 	}
 	sum := e.Envelope.IdentitySum()
 	e.Key, e.Hash = sum, schema.IdentityOf(sum)
