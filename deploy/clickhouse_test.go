@@ -36,8 +36,8 @@ type installation struct {
 
 // install runs the engine with all files of a node except users.d/production.xml, which removes
 // the user of `clickhouse local`. The engine ignores the ports and logs of
-// config.d/production.xml. The function sets the environment.
-func install(t *testing.T) *installation {
+// config.d/production.xml. The function sets the environment. A change is made in each file.
+func install(t testing.TB, change ...string) *installation {
 	t.Helper()
 	in := &installation{node: write(t, deploy.ClickHouse())}
 	for variable, hash := range in.variables(t, "clickhouse-server") {
@@ -49,7 +49,7 @@ func install(t *testing.T) *installation {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(in.text(t, "clickhouse/"+name)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.NewReplacer(change...).Replace(in.text(t, "clickhouse/"+name))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func install(t *testing.T) *installation {
 	return in
 }
 
-func (in *installation) open(t *testing.T, dsn string) clickhouse.Conn {
+func (in *installation) open(t testing.TB, dsn string) clickhouse.Conn {
 	t.Helper()
 	options, err := clickhouse.ParseDSN(dsn)
 	if err != nil {

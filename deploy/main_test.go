@@ -21,7 +21,7 @@ var tenants = []string{"acme", "zeta-2"}
 // A node is the result of Write in a folder of the test.
 type node struct{ dir string }
 
-func write(t *testing.T, s deploy.Server) node {
+func write(t testing.TB, s deploy.Server) node {
 	t.Helper()
 	n := node{t.TempDir()}
 	if _, err := s.Write(n.dir, "127.0.0.1", tenants...); err != nil {
@@ -30,7 +30,7 @@ func write(t *testing.T, s deploy.Server) node {
 	return n
 }
 
-func (n node) text(t *testing.T, path string) string {
+func (n node) text(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.dir, path))
 	if err != nil {
@@ -40,7 +40,7 @@ func (n node) text(t *testing.T, path string) string {
 }
 
 // variables reads a file of secrets/.
-func (n node) variables(t *testing.T, name string) map[string]string {
+func (n node) variables(t testing.TB, name string) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
 	for line := range strings.Lines(n.text(t, filepath.Join("secrets", name+".env"))) {
@@ -54,7 +54,7 @@ func (n node) variables(t *testing.T, name string) map[string]string {
 }
 
 // address returns the address of a user, with another host.
-func (n node) address(t *testing.T, user, host string) string {
+func (n node) address(t testing.TB, user, host string) string {
 	t.Helper()
 	for _, value := range n.variables(t, user) {
 		u, err := url.Parse(value)
