@@ -131,7 +131,11 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 		loud.SessionID = projectortest.Secret
 		short := projectortest.Event(first+4, 0)
 		short.Data = append([]byte(`{"content_digest":"hmac-sha256:short",`), short.Data[1:]...)
-		return []schema.Message{subject.Binary(), late, projectortest.Event(first+3, 0).Binary(), loud.Binary(), short.Binary()}
+		expires := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+		surface, err := schema.NewEvent(&schema.SurfaceCreated{Surface: schema.Surface{SurfaceID: fmt.Sprint("surface-", first), ExpiresAt: &expires}}, fmt.Sprint("surface-", first), "urn:ctxledger:test", projectortest.Stored, schema.Correlation{Tenant: "acme", SessionID: "s-1"})
+		f.must(err)
+		surface.Data = []byte(strings.ReplaceAll(string(surface.Data), "2030-01-02T03:04:05Z", "2030-01-02t03:04:05z"))
+		return []schema.Message{subject.Binary(), late, projectortest.Event(first+3, 0).Binary(), loud.Binary(), short.Binary(), surface.Binary()}
 	}
 	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1" })
 	for _, m := range messages(0) {
@@ -140,7 +144,7 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 	f.flush()
 	f.must(f.run(f.guarded(new(logbook))))
 	f.ensureRules()
-	if want := "4@1 " + newest + "@6"; f.said() != want {
+	if want := "4@1 " + newest + "@7"; f.said() != want {
 		t.Errorf("the metadata says %q, want %q", f.said(), want)
 	}
 	for _, m := range messages(10) {
@@ -150,7 +154,7 @@ func TestTheDoorHoldsFromAPositionOn(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	accepted := f.texts("SELECT toString(stream_seq) FROM events FINAL ORDER BY stream_seq")
 	refused := f.texts("SELECT concat(toString(stream_seq), ' ', code) FROM quarantine FINAL ORDER BY stream_seq")
-	if fmt.Sprint(accepted, refused) != "[1 3 4 5 7 8] [2 attribute 6 id_mismatch 9 redaction_reintroduced 10 range]" {
+	if fmt.Sprint(accepted, refused) != "[1 3 4 5 8 9 12] [2 attribute 6 type 7 id_mismatch 10 redaction_reintroduced 11 range]" {
 		t.Errorf("accepted %v, refused %v", accepted, refused)
 	}
 	r := f.rebuild()

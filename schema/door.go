@@ -59,10 +59,20 @@ func checkForms(e *Event, fact Fact) (found Violations) {
 // lawful since, or nil. By these rules the message was no event.
 func (e *Event) FormerViolation() *Violation { return e.received.former }
 
+// FormerData returns the only violations that the rules before ledger.KnownRules find in an event whose
+// data they could not read, or nil. They could not read a time with a lower-case t or z.
+func (e *Event) FormerData() Violations {
+	if e.received.formerData == nil {
+		return nil
+	}
+	return append(checkOutside(e, nil), e.received.formerData)
+}
+
 // A received is what the text of an event shows and its values do not.
 type received struct {
 	refused    Violations // by CheckDoor
 	former     *Violation // by the rules before
+	formerData *Violation // in the data, by the rules before ledger.KnownRules
 	foreign    bool       // whether an attribute has other characters than printable ASCII
 	maybeBlank bool       // whether a text of the data may be blank, so that a walk has to look
 }

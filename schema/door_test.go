@@ -410,3 +410,25 @@ func TestDigestsHaveTheirForm(t *testing.T) {
 		t.Errorf("in a title: %q", got)
 	}
 }
+
+// TestTimesInData: times in data have the form of RFC 3339, with letters of either case.
+func TestTimesInData(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-01-02T03:04:05Z": "", "2026-01-02t03:04:05z": "", "2026-01-02t03:04:05.123456789Z": "", "2026-01-02T03:04:05z": "", "2026-01-02t03:04:05+23:59": "",
+		"2026-01-02t3:04:05z": "type", "2026-01-02t03:04:05,5z": "type", "2026-01-02t03:04:05+24:00": "type", "2026-01-02 03:04:05z": "type", "2026-13-02t03:04:05z": "type", "t": "type", "z": "type",
+	} {
+		document := documentOf(t, "context.surface.created")
+		dataOf(document)["expires_at"] = text
+		got, all := judged(t, document)
+		if fmt.Sprint(got) != fmt.Sprint(all) {
+			t.Errorf("%s: %q and %q", text, got, all)
+		}
+		if want != "" {
+			want += " /data/expires_at"
+		}
+		if fmt.Sprint(got) != "["+want+"]" {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -8,10 +9,13 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema/internal/form"
 )
 
 // Event is a CloudEvent 1.0 as ctxledger uses it. The zero value is not
@@ -139,14 +143,36 @@ func (v versions) decode(e *Event, empty func(Type) Fact) (Fact, error) {
 		return nil, fmt.Errorf("%w %q", ErrUnknownType, e.Type)
 	}
 	data, err := v.upcast(kind, version, e.Data)
-	if err == nil {
-		err = json.Unmarshal(data, fact)
-	}
 	if err != nil {
 		return nil, DecodeViolation(err)
 	}
+	if err = json.Unmarshal(data, fact); err == nil {
+		return fact, nil
+	}
+	strict := DecodeViolation(err)
+	fact = empty(kind)
+	if !bytes.ContainsAny(data, "tz") || json.Unmarshal(data, fact, anyCase) != nil {
+		return nil, strict
+	}
+	e.received.formerData = strict
 	return fact, nil
 }
+
+// anyCase reads times whose letters t and z are lower-case. RFC 3339 allows both cases.
+var anyCase = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, t *time.Time) error {
+	text, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if text.Kind() != '"' {
+		return fmt.Errorf("%s: want an RFC 3339 time", KindName(text.Kind()))
+	}
+	upper := strings.ToUpper(text.String())
+	if !form.RFC3339(upper) {
+		return fmt.Errorf("want an RFC 3339 time")
+	}
+	return t.UnmarshalText([]byte(upper))
+}))
 
 // DecodeViolation returns the place of the fault and the kind of the wrong value, without the
 // value itself.

@@ -93,6 +93,9 @@ func decodeIn(room []byte, m *streamio.Message, salter *proof.Salter, from uint6
 	if unread {
 		return e, room
 	}
+	if former := e.Envelope.FormerData(); former != nil && m.Rules < ledger.KnownRules {
+		e.Fact, e.Violations = nil, former
+	}
 	if m.Rules >= ledger.DoorRules {
 		e.Violations = schema.CheckDoor(e.Envelope, e.Fact, e.Violations)
 	}
