@@ -6,45 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/read"
-	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
 // Answer is one row of a named query, by column.
-type Answer map[string]any
+type Answer = answer.Row
 
-// Ask runs a named query and returns all its rows.
+// Ask runs a named query and returns all its rows. A wrong argument is an error of usage.
 func Ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[string]string) ([]Answer, error) {
-	q, err := queries.Get(name)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := q.Bind(arguments)
-	if err != nil {
-		return nil, AsUsage(err)
-	}
-	result, err := turn.Query(ctx, l, q, bound, read.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
-	var list []Answer
-	for result.Next() {
-		row := make(Answer)
-		for i, value := range result.Values() {
-			row[result.Columns()[i].Name] = value
-		}
-		list = append(list, row)
-	}
-	return list, result.Close()
+	rows, err := answer.Ask(ctx, l, name, arguments)
+	return rows, AsUsage(err)
 }
 
 // AsUsage makes a wrong parameter an error of usage.
@@ -53,55 +31,6 @@ func AsUsage(err error) error {
 		return WithCode(ExitUsage, err)
 	}
 	return err
-}
-
-// Text returns a column as text, empty for NULL.
-func (r Answer) Text(column string) string {
-	switch v := r[column].(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []string:
-		return strings.Join(v, ", ")
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-// Texts returns a column that is a list of texts.
-func (r Answer) Texts(column string) []string {
-	v, _ := r[column].([]string)
-	return v
-}
-
-// Number returns a column as a number, nil for NULL.
-func (r Answer) Number(column string) *int64 {
-	switch v := r[column].(type) {
-	case int64:
-		return &v
-	case uint64:
-		return new(int64(v))
-	case uint32:
-		return new(int64(v))
-	case int32:
-		return new(int64(v))
-	}
-	return nil
-}
-
-// Count is number for a column that is never NULL.
-func (r Answer) Count(column string) int64 {
-	if n := r.Number(column); n != nil {
-		return *n
-	}
-	return 0
-}
-
-// Moment returns a column that is a time, zero for NULL.
-func (r Answer) Moment(column string) time.Time {
-	v, _ := r[column].(time.Time)
-	return v
 }
 
 // A Report is the result of a command, printed as a table or as one JSON object.

@@ -198,7 +198,7 @@ func (w Window) table() ui.Table {
 		if b.New != nil && *b.New {
 			mark = "+"
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, ui.Known(b.Tokens), withNote(b.what(), b.note())})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, ui.Known(b.Tokens), withNote(b.What(), b.Note())})
 	}
 	return t
 }
@@ -215,7 +215,8 @@ func withNote(name, note string) string {
 	return name + "\n" + note
 }
 
-func (b Block) note() string {
+// Note returns how the block was shortened or withheld, and whether it was injected.
+func (b Block) Note() string {
 	var notes []string
 	if b.Elided {
 		notes = append(notes, b.elision())

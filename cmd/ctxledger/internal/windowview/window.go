@@ -101,8 +101,8 @@ func WithTotals(w Window) Window {
 	return w
 }
 
-// what returns a name of the block for people.
-func (b Block) what() string {
+// What returns a name of the block for people.
+func (b Block) What() string {
 	for _, name := range []string{b.Title, strings.Join(b.Items, ", "), b.Name} {
 		if name != "" {
 			return name

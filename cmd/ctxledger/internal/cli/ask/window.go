@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
-	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
 func WindowCommand(a *cli.App) *cobra.Command {
@@ -121,53 +121,15 @@ func ReadWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) 
 	if err != nil {
 		return windowview.Window{}, err
 	}
-	blocks, size, err := turn.Window(ctx, l, arguments)
+	w, found, err := answer.Window(ctx, l, arguments)
 	if err != nil {
-		return windowview.Window{}, cli.AsUsage(err)
+		return w, cli.AsUsage(err)
 	}
-	if len(blocks) == 0 {
-		return windowview.Window{}, noWindow(ctx, a, l, t)
+	if !found {
+		return w, noWindow(ctx, a, l, t)
 	}
-	w := windowview.Window{Session: t.Session, Turn: t.Turn, Call: blocks[0].Call, AsOf: t.asOf, Previous: blocks[0].PreviousCall, PreviousTurn: blocks[0].PreviousTurn}
-	for _, b := range blocks {
-		w.Blocks = append(w.Blocks, blockOf(b))
-	}
-	if size != nil {
-		addSize(&w, *size)
-	}
-	return windowview.WithTotals(w), nil
-}
-
-func blockOf(b turn.Block) windowview.Block {
-	return windowview.Block{
-		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,
-		Elided: b.Elided, ElidedBy: b.ElidedBy, Level: b.ElidedLevel, Stub: b.Reload, Redaction: b.RedactionState,
-		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target, Persona: b.Persona,
-		Assembly: b.Assembly, Block: b.Block,
-	}
-}
-
-// addSize adds the facts about the call and its items to a window.
-func addSize(w *windowview.Window, s turn.Size) {
-	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = s.Model, s.Max, s.Reserved, s.Billed, s.CacheRead
-	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = int64(s.Omitted), s.OmittedTokens, int64(s.OmittedUnknown)
-	for i, reason := range s.OmissionReasons {
-		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: int64(s.OmittedBy[i])})
-	}
-	for i := range w.Blocks {
-		b := &w.Blocks[i]
-		for _, item := range b.Items {
-			if j := slices.Index(s.Shortened, item); j >= 0 {
-				b.Shortened = cmp.Or(s.ShortenedHow[j], "to fit")
-				if !b.Elided && s.ShortenedBefore[j] != nil {
-					b.Full = s.ShortenedBefore[j]
-				}
-			}
-			if j := slices.Index(s.Redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
-				b.Policies, b.StandIn = s.RedactedPolicies[j], s.RedactedStandIn[j]
-			}
-		}
-	}
+	w.AsOf = t.asOf
+	return w, nil
 }
 
 // noWindow is the error for a turn without a window. It lists the facts of the turn.

@@ -1,0 +1,63 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+)
+
+// Window reads the blocks of a window and the facts about its call. The arguments are those of
+// the query window. found is false if no window is recorded.
+func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) (w windowview.Window, found bool, err error) {
+	blocks, size, err := turn.Window(ctx, l, arguments)
+	if err != nil || len(blocks) == 0 {
+		return w, false, err
+	}
+	w = windowview.Window{
+		Session: arguments["session_id"], Turn: arguments["turn_id"], Call: blocks[0].Call,
+		Previous: blocks[0].PreviousCall, PreviousTurn: blocks[0].PreviousTurn,
+	}
+	for _, b := range blocks {
+		w.Blocks = append(w.Blocks, blockOf(b))
+	}
+	if size != nil {
+		addSize(&w, *size)
+	}
+	return windowview.WithTotals(w), true, nil
+}
+
+func blockOf(b turn.Block) windowview.Block {
+	return windowview.Block{
+		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,
+		Elided: b.Elided, ElidedBy: b.ElidedBy, Level: b.ElidedLevel, Stub: b.Reload, Redaction: b.RedactionState,
+		New: b.New, Items: b.Items, Name: cmp.Or(b.Name, b.Block), Digest: b.Digest, Origin: b.Origin, Injected: b.Injected, Target: b.Target, Persona: b.Persona,
+		Assembly: b.Assembly, Block: b.Block,
+	}
+}
+
+// addSize adds the facts about the call and its items to a window.
+func addSize(w *windowview.Window, s turn.Size) {
+	w.Model, w.Max, w.Reserved, w.Billed, w.CacheRead = s.Model, s.Max, s.Reserved, s.Billed, s.CacheRead
+	w.OmittedItems, w.OmittedTokens, w.OmittedUnknown = int64(s.Omitted), s.OmittedTokens, int64(s.OmittedUnknown)
+	for i, reason := range s.OmissionReasons {
+		w.OmissionReasons = append(w.OmissionReasons, windowview.Omitted{Reason: reason, Items: int64(s.OmittedBy[i])})
+	}
+	for i := range w.Blocks {
+		b := &w.Blocks[i]
+		for _, item := range b.Items {
+			if j := slices.Index(s.Shortened, item); j >= 0 {
+				b.Shortened = cmp.Or(s.ShortenedHow[j], "to fit")
+				if !b.Elided && s.ShortenedBefore[j] != nil {
+					b.Full = s.ShortenedBefore[j]
+				}
+			}
+			if j := slices.Index(s.Redacted, item); j >= 0 && b.Redaction != "" && b.Redaction != "none" {
+				b.Policies, b.StandIn = s.RedactedPolicies[j], s.RedactedStandIn[j]
+			}
+		}
+	}
+}
