@@ -57,8 +57,8 @@ func TestDemo(t *testing.T) {
 		t.Error("the demo coloured what is no terminal")
 	}
 	left, err := os.ReadDir(temporary)
-	if err != nil || len(left) > 0 {
-		t.Errorf("the demo left %v in the temporary folder, %v", left, err)
+	if err != nil || len(left) != 1 || !strings.Contains(out, filepath.Join(temporary, left[0].Name())+"\n") {
+		t.Errorf("the demo left %v in the temporary folder, %v; want the report, and its name in the output", left, err)
 	}
 	nothingRunsOn(t, temporary, 0)
 	if t.Failed() {
@@ -100,6 +100,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 	if withheld := askCLI(t, data, "redactions", "--param", "session_id=demo-session"); len(withheld) == 0 {
 		t.Error("no redaction is recorded")
 	}
+	reportEqualsAnswers(t, data, "demo-session")
 	stdout, stderr, code := ctxledger(t, "window", "--turn", "turn-3", "--data", data)
 	if code != cli.ExitDone || !strings.Contains(stdout, "in a window of 24,000") {
 		t.Errorf("the window that the demo suggests ended with %d\n%s%s", code, stdout, stderr)

@@ -314,5 +314,6 @@ func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before
 		all.Events, all.Duplicates, all.Quarantined = all.Events+o.Events, all.Duplicates+o.Duplicates, all.Quarantined+o.Quarantined
 	}
 	fmt.Fprintf(note, "in the tables: %d new events, %d that were there already, %d in quarantine\n", all.Events, all.Duplicates, all.Quarantined)
+	fmt.Fprintln(note, "see the newest session in a browser: ctxledger report --last --out report.html"+a.Flags.DataArgument())
 	return nil
 }

@@ -34,8 +34,9 @@ outputs elided, messages summarised. A secret is withheld, a file is missing, an
 child run gets fewer grants.
 
 Then the demo draws the window of a call, asks three questions in SQL, and writes and
-verifies an evidence pack of the session. Nothing leaves this machine. The demo ends
-within a minute.`,
+verifies an evidence pack of the session. Last, it writes the session as one HTML file
+and names it; without --keep the file is in the folder for temporary files. Nothing
+leaves this machine. The demo ends within a minute.`,
 		Example: `  ctxledger demo
   ctxledger demo --keep ./demo && ctxledger up --data ./demo`,
 		Args: cli.NoArgs,
@@ -90,7 +91,11 @@ func runDemo(ctx context.Context, a *cli.App, sources fs.FS, keep string) (err e
 	if err != nil {
 		return err
 	}
-	sayHowToGoOn(a, keep, path)
+	page, err := demoReport(ctx, i, keep, shown)
+	if err != nil {
+		return err
+	}
+	sayHowToGoOn(a, keep, path, page)
 	return nil
 }
 

@@ -100,13 +100,32 @@ func printQuery(ctx context.Context, a *cli.App, l *ledger.Ledger, sql string, p
 	return errors.Join(err, result.Close())
 }
 
-func sayHowToGoOn(a *cli.App, keep, path string) {
+// demoReport writes the session as one HTML file, which outlives the demo, and returns its path.
+func demoReport(ctx context.Context, i *instance.Instance, keep string, shown demo.Shown) (string, error) {
+	folder := keep
+	if folder == "" {
+		folder = os.TempDir()
+	}
+	file, err := os.CreateTemp(folder, "ctxledger-demo-*.html")
+	if err != nil {
+		return "", fmt.Errorf("make a file for the report: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return "", fmt.Errorf("make a file for the report: %w", err)
+	}
+	_, err = ask.WriteReport(ctx, i.Ledger, ask.TurnFlags{Session: shown.Session, Turn: shown.Turn}, file.Name())
+	return file.Name(), err
+}
+
+func sayHowToGoOn(a *cli.App, keep, path, page string) {
+	fmt.Fprintf(a.Out, "\nThe session as one HTML file; open it in a browser:\n  %s\n", page)
 	if keep == "" {
 		fmt.Fprint(a.Out, `
 How to go on:
   ctxledger demo --keep ./demo                       the same, and keep its data
   ctxledger up                                       run a ledger of your own
   ctxledger import claude-code ~/.claude/projects    see where your own context went
+  ctxledger report --last --out report.html          your newest session as one HTML file
   ctxledger query list                               what can be asked
   ctxledger evidence export --session S --out pack   what a session's agent knew, with proofs
   ctxledger evidence verify pack --key ledger.pub    whether it is so; this needs no server
