@@ -76,3 +76,18 @@ func (c *Client) trace(ctx context.Context) (parent, state string) {
 	}
 	return parent, state
 }
+
+// Prepare returns the checked events of a fact by the client's guard for a program that gives events ids, times and
+// sequences of its own, such as package capture. Withheld values are masked, and the redactions
+// of the fact come first. Prepare queues nothing. Its errors are those of [Client.Record] that
+// do not concern the queue.
+func Prepare(ctx context.Context, c *Client, fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {
+	if fact == nil {
+		return nil, invalid("fact", "must not be nil")
+	}
+	events, err := c.events(ctx, fact, ids)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", fact.EventType(), err)
+	}
+	return events, nil
+}

@@ -84,6 +84,7 @@ var records = map[string]string{
 	"producer/importer/openhands.ohEvent":       "an event of a log",
 	"producer/importer/sweagent.sweTrial":       "a log",
 	"producer.Config":                           "configuration",
+	"producer/capture.Config":                   "configuration",
 	"producer/importer/model.Piece":             "what becomes an item, as plain data",
 	"producer/importer/model.Report":            "a result, as plain data",
 	"producer/window.Pass":                      "a result, as plain data",

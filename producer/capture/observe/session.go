@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,4 +146,51 @@ func (s *Session) use(t *thread) {
 	if len(s.Threads) > maxThreads {
 		s.Threads = slices.Delete(s.Threads, maxThreads, len(s.Threads))
 	}
+}
+
+// Clone returns a copy that changes independently.
+func (s *Session) Clone() *Session {
+	c := *s
+	c.Items, c.Chains, c.Order = maps.Clone(s.Items), maps.Clone(s.Chains), slices.Clone(s.Order)
+	c.Threads = make([]*thread, len(s.Threads))
+	for i, t := range s.Threads {
+		own := *t
+		own.Blocks = slices.Clone(t.Blocks)
+		own.Answers, own.Open, own.OpenFor = slices.Clone(t.Answers), slices.Clone(t.Open), slices.Clone(t.OpenFor)
+		c.Threads[i] = &own
+	}
+	return &c
+}
+
+// Forget drops the windows of the session, and keeps which items it has.
+func (s *Session) Forget() { s.Threads, s.Chains, s.Order = nil, nil, nil }
+
+// Print is what sessions need of a window to recognise it. Make it with [Read].
+type Print struct {
+	previous string
+	blocks   []seen
+}
+
+// Read returns the print of an exchange's window.
+func Read(x *dialect.Exchange) Print {
+	return Print{x.Request.Previous, new(Session).read(new(Reader), "", x.Request.Blocks, nil)}
+}
+
+// Continues returns how many messages the window shares with a thread of the session, and at
+// least 1 if it continues a response or a compaction of the session. 0 means that the window
+// belongs to another session.
+func (s *Session) Continues(p Print) (most int) {
+	if p.previous != "" {
+		if s.Chains[p.previous] != nil {
+			return 1
+		}
+		return 0
+	}
+	for _, t := range s.Threads {
+		most = max(most, messagesShared(t.Blocks, p.blocks))
+		if _, found := t.summaryIn(p.blocks); found {
+			most = max(most, 1)
+		}
+	}
+	return most
 }

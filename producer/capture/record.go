@@ -1,0 +1,145 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/producer"
+	"github.com/ctxledger/ctxledger/producer/capture/observe"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// record turns the copies of an exchange into facts and sends them.
+func (r *Recorder) record(t *Tap) error {
+	partial, err := t.read()
+	if err != nil {
+		r.counts.unread.Add(1)
+		return err
+	}
+	session, err := r.sessions.of(t.head.session, &t.exchange)
+	if err != nil {
+		r.drop()
+		return fmt.Errorf("make a session: %w", err)
+	}
+	next := session.Clone()
+	facts := next.Observe(&r.reader, &t.exchange, observe.Call{
+		At: t.at, Agent: t.head.agent, RequestID: t.head.requestID, Fidelity: schema.FidelityWire,
+		Altered: r.config.Altered, Partial: partial, StoreText: r.config.StoreText,
+	})
+	lost := r.counts.untold.Swap(0)
+	if lost > 0 {
+		facts = append(facts, lossFact(lost, t.at, facts))
+	}
+	var messages []schema.Message
+	for i := range facts {
+		for _, e := range r.events(next, &facts[i]) {
+			messages = append(messages, e.Binary())
+		}
+	}
+	if err := r.send(next, messages); err != nil {
+		r.counts.untold.Add(lost)
+		r.drop()
+		return err
+	}
+	r.counts.recorded.Add(1)
+	r.counts.facts.Add(int64(len(messages)))
+	r.remember(next.ID, facts)
+	return nil
+}
+
+// read reads the exchange from the copies. partial says what of it is missing.
+func (t *Tap) read() (partial []string, err error) {
+	if t.sent.tooLarge || t.received.tooLarge {
+		return nil, errTooLarge
+	}
+	body, err := t.sent.plain()
+	if err != nil {
+		return nil, err
+	}
+	x := &t.exchange
+	if x.Request, err = x.Dialect.ReadRequest(body); err != nil {
+		return nil, err
+	}
+	answer := x.Dialect.NewReader(x.Answer.Status, t.received.kind)
+	received, err := t.received.plain()
+	if err != nil {
+		partial = append(partial, string(schema.PartialTruncated))
+	}
+	_, _ = answer.Write(received)
+	x.Answer = answer.Answer()
+	return partial, nil
+}
+
+// send writes the next state with its facts, sends the facts, and confirms the state.
+func (r *Recorder) send(s *observe.Session, messages []schema.Message) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+	defer cancel()
+	if err := r.sessions.keep(s, messages); err != nil {
+		r.config.Log.Warn("the state of a session was not written; after a restart its items have new ids", "reason", err.Error())
+	}
+	if err := r.config.Transport.Send(ctx, messages...); err != nil {
+		return err
+	}
+	r.sessions.use(s)
+	if _, err := r.config.Transport.Store(ctx); err != nil {
+		r.sessions.wait(s, messages)
+		r.config.Log.Warn("facts wait in memory", "reason", err.Error())
+		return nil
+	}
+	return r.sessions.confirm(s)
+}
+
+// events returns the checked events of a fact, with their identities.
+func (r *Recorder) events(s *observe.Session, f *observe.Fact) []*schema.Event {
+	ids := f.IDs
+	ids.Tenant = r.config.Tenant
+	list, err := r.prepare(f.Fact, ids)
+	if err != nil && f.Reduced != nil {
+		list, err = r.prepare(f.Reduced, ids)
+	}
+	if err != nil {
+		r.refuse(f.EventType(), err)
+		return nil
+	}
+	for i, e := range list {
+		s.Sequence++
+		sequence := s.Sequence
+		e.Sequence, e.Source, e.Time = &sequence, r.source, f.At
+		parts := append([]string{r.config.Tenant, s.ID, s.Epoch, string(f.EventType())}, f.Name...)
+		if i < len(list)-1 {
+			parts = append(parts, "redaction", e.Subject)
+		}
+		e.ID = uuid.NewSHA1(namespace, []byte(strings.Join(parts, "\x00"))).String()
+	}
+	return list
+}
+
+func (r *Recorder) prepare(fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {
+	return producer.Prepare(context.Background(), r.client, fact, ids)
+}
+
+// lossFact records the exchanges that found no room.
+func lossFact(lost int64, at time.Time, facts []observe.Fact) observe.Fact {
+	fact := &schema.FactsDropped{
+		DropID: "capture:" + uuid.NewString(), Count: &lost,
+		Reason: "exchanges were dropped because the memory for waiting exchanges was full",
+	}
+	f := observe.Fact{Fact: fact, Name: []string{fact.DropID}, At: at}
+	if len(facts) > 0 {
+		f.IDs = schema.Correlation{Agent: facts[0].IDs.Agent, RuntimeID: facts[0].IDs.RuntimeID, SessionID: facts[0].IDs.SessionID}
+	}
+	return f
+}
+
+// remember keeps the last window for [Recorder.Last].
+func (r *Recorder) remember(session string, facts []observe.Fact) {
+	for i := range facts {
+		if u, ok := facts[i].Fact.(*schema.UsageRecorded); ok && len(u.Layers) > 0 {
+			r.last.Store(&Window{Session: session, Call: u.CallID, Model: u.Model, Layers: u.Layers, Usage: u.Usage})
+		}
+	}
+}

@@ -1,0 +1,391 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
+	"github.com/ctxledger/ctxledger/producer/secrets"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func keys(t testing.TB) schema.KeyRing {
+	t.Helper()
+	ring, err := schema.KeyRing{Tenant: "default"}.Rotate(time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// open returns a recorder whose events rec keeps.
+func open(t testing.TB, rec publish.Transport, change ...func(*Config)) *Recorder {
+	t.Helper()
+	c := Config{Transport: rec, Instance: "test", Keys: keys(t)}
+	for _, f := range change {
+		f(&c)
+	}
+	r, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.backlog.close)
+	return r
+}
+
+// post taps one exchange and waits until it is recorded.
+func post(t testing.TB, r *Recorder, body, answer string, change ...func(*http.Request)) {
+	t.Helper()
+	req := httptest.NewRequest(http.MethodPost, "/v1/messages", nil)
+	req.Header.Set("X-Claude-Code-Session-Id", "s1")
+	for _, f := range change {
+		f(req)
+	}
+	tap := r.Tap(req)
+	tap.Sent([]byte(body))
+	tap.Answered(200, http.Header{"Content-Type": {"application/json"}}, false)
+	tap.Received([]byte(answer))
+	tap.End()
+	if err := r.Flush(t.Context()); err != nil && r.config.Transport.Err() == nil {
+		t.Fatal(err)
+	}
+}
+
+func message(id, text string) string {
+	return fmt.Sprintf(`{"id":%q,"type":"message","model":"m","content":[{"type":"text","text":%q}],"usage":{"input_tokens":5,"output_tokens":2}}`, id, text)
+}
+
+func windowOf(texts ...string) string {
+	var list []string
+	for _, text := range texts {
+		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, text))
+	}
+	return `{"model":"m","messages":[` + strings.Join(list, ",") + `]}`
+}
+
+// dying is a transport whose process is killed at a call, before or after it took the messages.
+type dying struct {
+	*producertest.Recorder
+	mu     sync.Mutex
+	before bool
+	after  bool
+}
+
+func (d *dying) Send(ctx context.Context, messages ...schema.Message) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.before {
+		panic("killed")
+	}
+	err := d.Recorder.Send(ctx, messages...)
+	if d.after {
+		panic("killed")
+	}
+	return err
+}
+
+// TestKill: a kill before or after the facts were taken, and a restart, lose no fact, add no
+// item twice and give no id a second content.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	ring := keys(t)
+	for seed := range uint64(12) {
+		chance := rand.New(rand.NewPCG(seed, 1))
+		rec, folder := new(producertest.Recorder), t.TempDir()
+		texts, calls := []string{"hello"}, 20
+		var d *dying
+		var r *Recorder
+		start := func() {
+			d = &dying{Recorder: rec}
+			r = open(t, d, func(c *Config) { c.Folder, c.Keys = folder, ring })
+		}
+		start()
+		for call := range calls {
+			texts = append(texts, fmt.Sprintf("message %d", call))
+			d.mu.Lock()
+			kind := chance.IntN(4)
+			d.before, d.after = kind == 0, kind == 1
+			d.mu.Unlock()
+			post(t, r, windowOf(texts...), message(fmt.Sprintf("msg_%d", call), fmt.Sprintf("answer %d", call)))
+			if kind < 3 {
+				start()
+			}
+		}
+		events := make(map[string]producertest.Event)
+		items, sequences := make(map[string]bool), make(map[int64]bool)
+		for _, e := range rec.Events() {
+			if old, again := events[e.Source+e.ID]; again {
+				if !bytes.Equal(old.Data, e.Data) || !old.Time.Equal(e.Time) || *old.Sequence != *e.Sequence {
+					t.Fatalf("seed %d: %s has two contents", seed, e.ID)
+				}
+				continue
+			}
+			events[e.Source+e.ID] = e
+			if sequences[*e.Sequence] {
+				t.Fatalf("seed %d: sequence %d is used twice", seed, *e.Sequence)
+			}
+			sequences[*e.Sequence] = true
+			if item, ok := e.Fact.(*schema.ItemAdded); ok {
+				if items[item.ItemID] {
+					t.Fatalf("seed %d: %s is added twice", seed, item.ItemID)
+				}
+				items[item.ItemID] = true
+			}
+		}
+		if n := len(rec.Events().Of(schema.TypeAssemblyCreated)); n < calls {
+			t.Fatalf("seed %d: %d windows of %d calls", seed, n, calls)
+		}
+		if len(sequences) != len(events) || !sequences[int64(len(events))] {
+			t.Fatalf("seed %d: the sequences have a hole", seed)
+		}
+	}
+}
+
+// TestLostState: a session whose state is lost continues with ids of their own.
+func TestLostState(t *testing.T) {
+	t.Parallel()
+	rec, folder, ring := new(producertest.Recorder), t.TempDir(), keys(t)
+	r := open(t, rec, func(c *Config) { c.Folder, c.Keys = folder, ring })
+	post(t, r, windowOf("hello"), message("msg_1", "answer one"))
+	last := int64(len(rec.Events()))
+	for _, file := range glob(t, folder, "*.json") {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marks := map[string]int64{publish.SequenceMark + " urn:ctxledger:capture:test s1": last}
+	r = open(t, rec, func(c *Config) { c.Folder, c.Keys, c.Marks = folder, ring, marks })
+	post(t, r, windowOf("hello", "more"), message("msg_2", "answer two"))
+	ids := make(map[string]bool)
+	for _, e := range rec.Events() {
+		if ids[e.ID] {
+			t.Fatalf("%s is used twice", e.ID)
+		}
+		ids[e.ID] = true
+	}
+	rec.Check(t)
+}
+
+func glob(t testing.TB, folder, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	return files
+}
+
+// TestTransportAway: facts wait while the transport stores nothing, and a dropped exchange is
+// a fact.
+func TestTransportAway(t *testing.T) {
+	t.Parallel()
+	rec := new(producertest.Recorder)
+	r := open(t, rec, func(c *Config) { c.Folder = t.TempDir() })
+	rec.Fail(errors.New("away"))
+	post(t, r, windowOf("one"), message("msg_1", "an answer"))
+	rec.Fail(publish.ErrQueueFull)
+	post(t, r, windowOf("one", "two"), message("msg_2", "an answer"))
+	rec.Fail(nil)
+	post(t, r, windowOf("one", "two", "three"), message("msg_3", "an answer"))
+	if got := r.Counts(); got.Exchanges != 2 || got.Dropped != 1 {
+		t.Errorf("%+v", got)
+	}
+	lost := rec.Events().Of(schema.TypeFactsDropped)
+	if len(lost) != 1 || *lost[0].Fact.(*schema.FactsDropped).Count != 1 {
+		t.Errorf("%d losses", len(lost))
+	}
+	rec.Check(t)
+}
+
+func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	b := backlog{most: 100, changed: make(chan struct{})}
+	tap := func(n int) *Tap {
+		t := new(Tap)
+		t.sent.Write(make([]byte, n))
+		return t
+	}
+	if !b.put(tap(1000)) || b.put(tap(60)) {
+		t.Error("an empty backlog takes any exchange, and a full one none")
+	}
+	b.done()
+	if !b.put(tap(10)) {
+		t.Error("a backlog with room takes an exchange")
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	pack := map[string]func(string) string{
+		"gzip": func(s string) string {
+			var out bytes.Buffer
+			w := gzip.NewWriter(&out)
+			_, _ = w.Write([]byte(s))
+			_ = w.Close()
+			return out.String()
+		},
+		"br": func(s string) string {
+			var out bytes.Buffer
+			w := brotli.NewWriter(&out)
+			_, _ = w.Write([]byte(s))
+			_ = w.Close()
+			return out.String()
+		},
+		"zstd": func(s string) string {
+			w, _ := zstd.NewWriter(nil)
+			return string(w.EncodeAll([]byte(s), nil))
+		},
+	}
+	for encoding, of := range pack {
+		rec := new(producertest.Recorder)
+		r := open(t, rec)
+		req := httptest.NewRequest(http.MethodPost, "/v1/messages", nil)
+		req.Header.Set("Content-Encoding", encoding)
+		tap := r.Tap(req)
+		tap.Sent([]byte(of(windowOf("hello"))))
+		tap.Answered(200, http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {encoding}}, false)
+		tap.Received([]byte(of(message("msg_1", "an answer"))))
+		tap.End()
+		if err := r.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		u := rec.Events().Of(schema.TypeUsageRecorded)
+		if len(u) != 1 || *u[0].Fact.(*schema.UsageRecorded).Usage.Output != 2 {
+			t.Errorf("%s: %d calls", encoding, len(u))
+		}
+	}
+}
+
+// TestUnreadable: what is no request of the dialect is counted, and nothing else breaks.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	rec := new(producertest.Recorder)
+	var log bytes.Buffer
+	r := open(t, rec, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	for _, body := range []string{"", "hunter2 is no JSON", "[]", `{"prompt":"hunter2"}`} {
+		post(t, r, body, message("msg_1", "x"))
+	}
+	post(t, r, windowOf("a"), "cut in the mid")
+	if got := r.Counts(); got.Unread != 4 || got.Exchanges != 1 {
+		t.Errorf("%+v", got)
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Error("the log quotes a body")
+	}
+	if r.Tap(httptest.NewRequest(http.MethodGet, "/v1/models", nil)) != nil {
+		t.Error("a request without a window has a tap")
+	}
+}
+
+// TestSessionsWithoutName: a conversation that no client names stays one session, also after a
+// restart.
+func TestSessionsWithoutName(t *testing.T) {
+	t.Parallel()
+	rec, folder, ring := new(producertest.Recorder), t.TempDir(), keys(t)
+	unnamed := func(req *http.Request) { req.Header.Del("X-Claude-Code-Session-Id") }
+	start := func() *Recorder { return open(t, rec, func(c *Config) { c.Folder, c.Keys = folder, ring }) }
+	r := start()
+	post(t, r, windowOf("hello"), message("msg_1", "one"), unnamed)
+	post(t, r, windowOf("other"), message("msg_2", "two"), unnamed)
+	r = start()
+	post(t, r, windowOf("hello", "again"), message("msg_3", "three"), unnamed)
+	sessions := make(map[string]int)
+	for _, e := range rec.Events().Of(schema.TypeAssemblyCreated) {
+		sessions[e.SessionID]++
+	}
+	if len(sessions) != 2 {
+		t.Errorf("%v", sessions)
+	}
+	rec.Check(t)
+}
+
+const (
+	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	all   = upper + "abcdefghijklmnopqrstuvwxyz0123456789"
+)
+
+func letters(chance *rand.Rand, alphabet string, n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteByte(alphabet[chance.IntN(len(alphabet))])
+	}
+	return b.String()
+}
+
+// TestPlantedSecrets: of 1,000 secrets in headers, query strings and bodies none reaches a fact,
+// a log line or a file, with texts stored; nor does a person's id.
+func TestPlantedSecrets(t *testing.T) {
+	t.Parallel()
+	rules, err := secrets.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chance, folder := rand.New(rand.NewPCG(1, 2)), t.TempDir()
+	rec, log := new(producertest.Recorder), new(bytes.Buffer)
+	r := open(t, rec, func(c *Config) {
+		c.Folder, c.StoreText, c.Detector, c.Log = folder, true, rules, slog.New(slog.NewTextHandler(log, nil))
+	})
+	var planted []string
+	plant := func(secret string) string {
+		planted = append(planted, secret)
+		return secret
+	}
+	texts := []string{"start"}
+	for call := range 100 {
+		key, token, query := plant("sk-ant-"+letters(chance, all, 40)), plant(letters(chance, all, 32)), plant(letters(chance, all, 24))
+		texts = append(texts, fmt.Sprintf("keys %s and %s and %s of the deploy", plant("AKIA"+letters(chance, upper+"234567", 16)), plant("ghp_"+letters(chance, all, 36)), key),
+			"the proxy sent "+token+" with "+query, "stripe "+plant("sk_live_"+letters(chance, all, 24))+" and "+plant("xoxb-"+letters(chance, "123456789", 12)+"-"+letters(chance, "123456789", 12)+"-"+letters(chance, all, 24)))
+		person, account := plant("user-"+letters(chance, all, 20)), plant("acct-"+letters(chance, all, 20))
+		body := strings.Replace(windowOf(texts[max(0, len(texts)-6):]...), "{", fmt.Sprintf(`{"metadata":{"user_id":"%s_account_%s_session_s1"},`, person, account), 1)
+		post(t, r, body, message(fmt.Sprintf("msg_%d", call), "I used "+key), func(req *http.Request) {
+			req.Header.Set("X-Api-Key", key)
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.URL.RawQuery = "key=" + query
+			req.Header.Set("Cookie", "id="+plant(letters(chance, all, 30)))
+		})
+	}
+	if len(planted) != 1000 {
+		t.Fatalf("%d secrets", len(planted))
+	}
+	var kept bytes.Buffer
+	for _, e := range rec.Events() {
+		m := e.Binary()
+		fmt.Fprintf(&kept, "%s %v %s\n", m.Subject, m.Header, m.Data)
+	}
+	for _, file := range glob(t, folder, "*") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Write(text)
+	}
+	kept.Write(log.Bytes())
+	found := slices.DeleteFunc(planted, func(secret string) bool { return !bytes.Contains(kept.Bytes(), []byte(secret)) })
+	for _, secret := range found[:min(len(found), 5)] {
+		t.Errorf("%s… is kept", secret[:8])
+	}
+	if len(found) > 0 {
+		t.Errorf("%d secrets are kept", len(found))
+	}
+	if n := len(rec.Events().Of(schema.TypeUsageRecorded)); n != 100 {
+		t.Errorf("%d of 100 calls", n)
+	}
+}
