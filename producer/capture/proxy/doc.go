@@ -1,0 +1,19 @@
+// Package proxy forwards the requests of agents to their providers unchanged, and gives copies
+// of the exchanges to a capture.Recorder.
+//
+//	Gateway   by base URL: /NAME/… goes to the upstream of this name
+//	Forward   as an HTTPS proxy: ends TLS for the hosts of providers, tunnels all others
+//
+// # Transparency
+//
+// Method, raw target, status, the values of each header and the bodies are equal in both
+// directions. No header is added. Each chunk is flushed as it comes. A client that leaves aborts
+// its request upstream, and a response that breaks off breaks off for the client too. Hop-by-hop
+// headers, the order between names, the reason phrase and the borders of chunks may change.
+// Connections that change their protocol, such as WebSockets, pass unread; they are counted.
+//
+// # Certificates
+//
+// An [Authority] is made for one run. Its key stays in memory. Only its certificate is written,
+// for the environment of the child process.
+package proxy
