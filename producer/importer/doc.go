@@ -10,6 +10,7 @@
 //   - a context.scope.opened per thread;
 //   - a context.item.added and a context.log.appended per piece of a message;
 //   - a context.usage.recorded per model call, before the call's items;
+//   - a context.assembly.created per model call whose request the log records;
 //   - a context.compaction.completed and a context.summary.created where a summary replaces a
 //     window;
 //   - a context.elision.applied where items are left out or replaced by stubs.
@@ -78,11 +79,17 @@
 // Layers system and tools exist where a log holds the system prompt or the tool definitions.
 // Total tokens exist only where a log holds both. Logs of Claude Code hold neither.
 //
+// A call says how its window is known. Fidelity reconstructed means that it was described by the
+// item log. Coverage is partial without a system prompt, without tool definitions, and where the
+// log lacks entries. Fidelity serialized means that the log records the request itself. Such a
+// call has a context.assembly.created with the blocks of the request, and its layers are those of
+// the blocks. Layer opaque is content that cannot be read.
+//
 // # Facts of each record
 //
 // Metadata record_type is the native type of the record, for all formats except Claude Code.
-// [model.Report.Ignored] counts the dropped records. A record of an unlisted type is a
-// [model.Problem].
+// [model.Report.Ignored] counts the dropped records, [model.Report.Unknown] the records of
+// unlisted types.
 //
 // The package comments of claudecode, codex, openhands and sweagent have a table each.
 //

@@ -44,7 +44,6 @@ func TestBadInput(t *testing.T) {
 		"deep nesting":        {good(1) + "\n" + deep + "\n" + good(2), model.ReasonTooDeep, 2, 2},
 		"giant line":          {good(1) + "\n" + strings.Replace(good(2), "hello", strings.Repeat("x", 2<<20), 1) + "\n" + good(3), model.ReasonLineTooLong, 2, 2},
 		"giant last line":     {good(1) + "\n" + strings.Repeat("x", 2<<20), model.ReasonLineTooLong, 2, 1},
-		"unknown type":        {good(1) + "\n" + `{"type":"telepathy","sessionId":"s-1"}` + "\n" + good(2), model.ReasonUnknownType, 2, 2},
 		"second session":      {good(1) + "\n" + strings.Replace(good(2), "s-1", "s-2", 1) + "\n" + good(3), model.ReasonSecondSession, 2, 3},
 		"no session":          {`{"type":"user","uuid":"x","message":{"content":"a"}}` + "\n" + good(2), model.ReasonNoSession, 1, 1},
 		"long id":             {good(1) + "\n" + strings.Replace(good(2), "u-2", strings.Repeat("u", 300), 1), model.ReasonBadID, 2, 1},
@@ -160,6 +159,25 @@ func TestCountOnce(t *testing.T) {
 	}
 	if len(seen) == 0 {
 		t.Error("nothing counted")
+	}
+}
+
+// TestUnknownTypes: records of an unknown type are counted once a type, and the other lines are
+// imported.
+func TestUnknownTypes(t *testing.T) {
+	t.Parallel()
+	text := good(1) + "\n" + strings.Repeat(`{"type":"telepathy","sessionId":"s-1"}`+"\n", 3) + good(2)
+	got := importText(t, "log.jsonl", []byte(text), testOptions())
+	if len(got.report.Problems) > 0 || len(got.report.Unknown) != 1 || got.report.Unknown[`type "telepathy"`] != 3 {
+		t.Errorf("problems %v, unknown %v", got.report.Problems, got.report.Unknown)
+	}
+	var other model.Report
+	for i := range 300 {
+		other.NoteUnknown(fmt.Sprint(i))
+	}
+	other.Merge(got.report)
+	if len(other.Unknown) != 102 || other.Unknown["other types"] != 200 || other.Unknown[`type "telepathy"`] != 3 {
+		t.Errorf("%d types: %v", len(other.Unknown), other.Unknown)
 	}
 }
 

@@ -16,6 +16,8 @@ type claudeImport struct {
 	finder *threadFinder
 	record record       // buffer for the next record
 	native claudeRecord // buffer for the next native record
+
+	requests *requests // nil for a log without recorded requests
 }
 
 var claudeTool = model.NewTool(model.FormatClaudeCode)
@@ -58,6 +60,9 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		im.Problem(number, err)
 		return nil
 	}
+	if im.requests == nil && im.index.requests {
+		im.requests = newRequests(im.Writer)
+	}
 	key, hasSession := im.finder.find(rec)
 	class := claudeTypes[rec.kind()]
 	if class == classAttachment && !rec.queuedPrompt() {
@@ -65,7 +70,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 	}
 	switch {
 	case class == classUnknown:
-		im.Problem(number, model.NewLineError(model.ReasonUnknownType, "type "+model.Quoted(rec.kind())))
+		im.Report.NoteUnknown("type " + model.Quoted(rec.kind()))
 		return nil
 	case class == classIgnored:
 		im.Report.Ignore(rec.ignoredKind())
@@ -76,6 +81,13 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 	case !hasSession:
 		im.Problem(number, model.NewLineError(model.ReasonNoSession, "neither this record nor one before it names a session"))
 		return nil
+	case class == classRequest:
+		if im.requests == nil {
+			return nil
+		}
+		return im.request(line, rec, key, number)
+	case class == classCost:
+		return im.cost(line, key, number)
 	}
 	at, ok := im.time(rec, key, number)
 	if !ok {

@@ -17,6 +17,7 @@ type claudeIndex struct {
 	boundary  map[model.ThreadKey]string // last boundary, while only ignored records follow
 	short     indexRecord                // buffer for the next record
 	long      claudeRecord               // buffer for the next full record
+	requests  bool                       // the log records requests
 }
 
 type callKey struct{ session, call string }
@@ -98,6 +99,7 @@ func newClaudeIndex() *claudeIndex {
 func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 	x.short = indexRecord{}
 	if model.DecodeRecord(line, &x.short, false) == nil {
+		x.requests = x.requests || x.short.Type == "api-request"
 		x.Add(number)
 	}
 	return nil

@@ -41,6 +41,10 @@ func (im *claudeImport) message(r *record) error {
 		im.Problem(r.Line, p)
 	}
 	var summary model.SummaryText
+	var items []held
+	if im.requests != nil {
+		items = make([]held, len(pieces))
+	}
 	for i := range pieces {
 		p := &pieces[i]
 		p.Role = r.role(p)
@@ -54,8 +58,14 @@ func (im *claudeImport) message(r *record) error {
 		if item != nil {
 			summary.Add(p, item)
 		}
+		if item != nil && items != nil {
+			items[i] = heldBy(item)
+		}
 	}
 	t.Log.Passed(r.Record)
+	if im.requests != nil {
+		im.requests.remember(r, pieces, items)
+	}
 	if r.IsCompactSummary {
 		return im.Summary(&r.Origin, r.Record, &summary)
 	}

@@ -22,10 +22,12 @@ type claudeRecord struct {
 	GitBranch         string         `json:"gitBranch"`
 	Slug              string         `json:"slug"`
 	RequestID         string         `json:"requestId"`
+	RequestRef        string         `json:"requestRef"`      // id of the recorded request that the record answers
 	SourceToolUseID   string         `json:"sourceToolUseID"` // the tool call that injected the text
 	IsSidechain       bool           `json:"isSidechain"`
 	IsMeta            bool           `json:"isMeta"`
 	IsCompactSummary  bool           `json:"isCompactSummary"`
+	IsAPIError        bool           `json:"isApiErrorMessage"`
 	Message           *claudeMessage `json:"message"`
 	Attachment        jsonscan.Span  `json:"attachment"`
 	Compact           *claudeCompact `json:"compactMetadata"`
@@ -61,6 +63,8 @@ func (r *claudeRecord) Read(c *jsonscan.Cursor) bool {
 			return c.Text(&r.Slug)
 		case "requestId":
 			return c.Text(&r.RequestID)
+		case "requestRef":
+			return c.Text(&r.RequestRef)
 		case "sourceToolUseID":
 			return c.Text(&r.SourceToolUseID)
 		case "isSidechain":
@@ -69,6 +73,8 @@ func (r *claudeRecord) Read(c *jsonscan.Cursor) bool {
 			return c.Bool(&r.IsMeta)
 		case "isCompactSummary":
 			return c.Bool(&r.IsCompactSummary)
+		case "isApiErrorMessage":
+			return c.Bool(&r.IsAPIError)
 		case "message":
 			return jsonscan.ReadNew(c, &r.Message, (*claudeMessage).Read)
 		case "attachment":
@@ -140,7 +146,7 @@ func (r *claudeRecord) checkIDs() error {
 		message.ID = r.Message.ID
 	}
 	if problem := model.Refused(model.NativeID{Member: "uuid", ID: r.UUID}, model.NativeID{Member: "parentUuid", ID: r.ParentUUID}, model.NativeID{Member: "logicalParentUuid", ID: r.LogicalParentUUID},
-		model.NativeID{Member: "sessionId", ID: r.SessionID}, model.NativeID{Member: "agentId", ID: r.AgentID}, model.NativeID{Member: "sourceToolUseID", ID: r.SourceToolUseID}, message); problem != nil {
+		model.NativeID{Member: "sessionId", ID: r.SessionID}, model.NativeID{Member: "agentId", ID: r.AgentID}, model.NativeID{Member: "sourceToolUseID", ID: r.SourceToolUseID}, model.NativeID{Member: "requestRef", ID: r.RequestRef}, message); problem != nil {
 		return problem
 	}
 	return nil

@@ -10,6 +10,8 @@ const (
 	classCompaction
 	classElision
 	classAttachment
+	classRequest // the requests to the model, see requests
+	classCost
 )
 
 // claudeTypes classifies the record types of Claude Code 2.0 and 2.1 and of related versions.
@@ -20,6 +22,10 @@ var claudeTypes = map[string]recordClass{
 	"system:compact_boundary":      classCompaction,
 	"system:microcompact_boundary": classElision,
 	"attachment":                   classAttachment,
+	"api-request":                  classRequest,
+	"api-request-shape":            classRequest,
+	"api-request-blob":             classRequest,
+	"cost-state":                   classCost,
 
 	"progress":                   classIgnored,
 	"file-history-snapshot":      classIgnored,
@@ -39,6 +45,8 @@ var claudeTypes = map[string]recordClass{
 	"task-summary":               classIgnored,
 	"attribution-snapshot":       classIgnored,
 	"speculation-accept":         classIgnored,
+	"tools-used":                 classIgnored,
+	"atis-latch":                 classIgnored,
 	"system:stop_hook_summary":   classIgnored,
 	"system:turn_duration":       classIgnored,
 	"system:local_command":       classIgnored,

@@ -56,7 +56,7 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 		return nil
 	}
 	if e.unknown {
-		im.Problem(number, model.NewLineError(model.ReasonUnknownType, "type "+model.Quoted(e.kind)))
+		im.Report.NoteUnknown("type " + model.Quoted(e.kind))
 		return nil
 	}
 	if e.head != nil {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -17,6 +18,9 @@ type ModelCall struct {
 	Cost     *float64
 	Extra    map[string]any // of the fact's metadata
 	NoWindow bool           // no model saw the thread's window
+	Window   *Window        // the window, where the program recorded it; nil to describe it by the item log
+	Lacking  []string       // further coverage reasons of a window that the item log describes
+	Provider string         // the provider's id of the answer, "" when unknown
 	Lineage  string         // lineage of a call that has a prompt cache but not the thread's window; "" for none
 	Version  []string       // distinguishes versions of the call's usage, in addition to the output count
 }
@@ -36,10 +40,23 @@ func (w *Writer) Call(o *Origin, c *ModelCall) error {
 		fact.Currency = "USD"
 	}
 	maps.Copy(fact.Metadata, c.Extra)
-	if c.NoWindow {
+	fact.ProviderMessageID = c.Provider
+	switch {
+	case c.NoWindow:
 		fact.LineageID = c.Lineage
-	} else {
-		w.describeWindow(o, fact)
+	case c.Window != nil:
+		if err := w.assembly(o, c.ID, c.Window); err != nil {
+			return err
+		}
+		fact.Known, fact.AssemblyID = c.Window.known(), c.Window.ID
+		w.describeWindow(o, fact, c.Window)
+	default:
+		fact.Fidelity, fact.CoverageReasons = schema.FidelityReconstructed, c.Lacking
+		w.describeWindow(o, fact, nil)
+		fact.Coverage = schema.CoverageComplete
+		if len(fact.CoverageReasons) > 0 {
+			fact.Coverage = schema.CoveragePartial
+		}
 	}
 	w.Report.Call(t.Key.Session, c.ID, c.Usage)
 	output := "unknown"
@@ -61,8 +78,8 @@ func (t *Thread) Called(o *Origin, model string) {
 }
 
 // describeWindow sets the stretch of the log that the call's window was projected from, and the
-// sizes of its layers.
-func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
+// sizes of its layers. The sizes are those of recorded, unless it is nil.
+func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded, recorded *Window) {
 	t := o.Thread
 	fact.LineageID = t.Key.Thread
 	next := t.Log.next
@@ -70,15 +87,29 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
 	if gaps := next - t.Log.start() - int64(t.Log.Window.Len()); gaps > 0 {
 		fact.Metadata["entries_not_in_window"] = gaps
 	}
-	if t.Log.Partial {
+	partial := t.Log.Partial && recorded == nil
+	if partial {
 		fact.Metadata["partial_window"] = true
+		lack(fact, schema.PartialEntries)
 	}
 	if gap := o.At.Sub(t.lastCallTime).Seconds(); !t.lastCallTime.IsZero() && gap >= 0 {
 		fact.GapSeconds = &gap
 	}
 	layers := *t.Log.layers()
+	if recorded != nil {
+		var estimator string
+		if layers, estimator = recorded.layers(); estimator != "" {
+			t.estimator = estimator
+		}
+	}
+	if recorded == nil && layers[LayerSystem].items == 0 {
+		lack(fact, schema.PartialSystem)
+	}
+	if recorded == nil && layers[LayerTools].items == 0 {
+		lack(fact, schema.PartialTools)
+	}
 	fact.Layers = make([]schema.LayerUsage, 0, layers.used())
-	history, known := int64(0), w.Opts.Count != nil && !t.Log.Partial
+	history, known := int64(0), w.Opts.Count != nil && !partial
 	for of, size := range layers {
 		if size.items == 0 {
 			continue
@@ -112,6 +143,10 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded) {
 	}
 	fact.Estimator = t.estimator
 	t.lastLayers = &layers
+}
+
+func lack(fact *schema.UsageRecorded, reason schema.CoverageReason) {
+	fact.CoverageReasons = append(slices.Clip(fact.CoverageReasons), string(reason))
 }
 
 // Part subtracts inside from whole. If inside is unknown, rest is whole. If inside is larger than

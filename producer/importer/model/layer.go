@@ -11,6 +11,7 @@ const (
 	layerElided
 	LayerInjected
 	LayerMedia
+	LayerOpaque
 	LayerReasoning
 	LayerSummary
 	LayerSystem
@@ -26,6 +27,7 @@ var layerNames = [layerCount]string{
 	layerElided:      "elided",
 	LayerInjected:    "injected",
 	LayerMedia:       "media",
+	LayerOpaque:      "opaque",
 	LayerReasoning:   "reasoning",
 	LayerSummary:     "summary",
 	LayerSystem:      "system",
@@ -33,6 +35,16 @@ var layerNames = [layerCount]string{
 	LayerToolResults: "tool_results",
 	LayerTools:       "tools",
 	LayerUser:        "user",
+}
+
+// LayerNamed returns the layer of the name. Any other name is of layer opaque.
+func LayerNamed(name string) layer {
+	for l, known := range layerNames {
+		if known == name && known != "" {
+			return layer(l)
+		}
+	}
+	return LayerOpaque
 }
 
 func (l layer) String() string { return layerNames[l] }

@@ -9,6 +9,9 @@ type Options struct {
 	Tenant string
 	// Key is the key of the content digests. The zero key makes no digests.
 	Key schema.Key
+	// Equality is the key of the digests by which equal blocks of windows are recognised, see
+	// [schema.KeyRing.Equality]. The zero key makes no digests.
+	Equality schema.Key
 	// Count returns the number of tokens that text has for model, and the name of the counter.
 	// The model is "" before the thread's first answer. An import calls Count once for each piece
 	// of text. If Count is nil, token counts are unknown.

@@ -99,6 +99,23 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 	return item, w.orProblem(o, w.fact(o, entryFact, p.ToolCall, name...))
 }
 
+// Part emits a piece of a request that no record of a message holds. The piece becomes an item
+// without an entry of the log. The item is valid until the next piece.
+func (w *Writer) Part(o *Origin, p *Piece) (*schema.ItemAdded, error) {
+	item := &schema.ItemAdded{Common: schema.Common{Metadata: o.said()}, Item: schema.Item{
+		ItemID: p.ID, ContextKind: p.Kind, Title: p.Title, Layer: p.Layer.String(), Role: p.Role, MimeType: p.Mime,
+		ContentMode: schema.ContentRef, ContentRef: o.ref(), ByteSize: p.Size, Visibility: modelSees,
+	}}
+	if p.Text != nil {
+		item.TokenEstimate, item.Estimator = w.Opts.CountTokens(o.Thread.Model, *p.Text)
+		item.ContentDigest = w.Opts.Digest(*p.Text)
+		if strings.Contains(*p.Text, redactionMark) {
+			item.RedactionState = schema.RedactionMasked
+		}
+	}
+	return item, w.orProblem(o, w.itemFact(o, p, item, append([]string{o.Record}, p.Name...)))
+}
+
 // Aside emits a piece that the runtime has but no model sees. The piece becomes an item without
 // an entry of the log.
 func (w *Writer) Aside(o *Origin, p *Piece) error {

@@ -42,6 +42,7 @@ const (
 	ReasonUnknownBlock    Reason = "unknown_block_type" // imported as an entry of unknown size
 	ReasonUsageGap        Reason = "usage_gap"          // imported; the log's total is larger than the sum of its calls
 	ReasonNothingElided   Reason = "nothing_elided"
+	ReasonUnprovenWindow  Reason = "unproven_window" // imported with the window that the messages of the log give
 )
 
 // A Problem is content that could not be imported unchanged. Detail explains the problem without

@@ -26,6 +26,12 @@ type Report struct {
 
 	// Ignored counts the records without context facts, by type.
 	Ignored map[string]int
+	// Unknown counts the records of types that the importer does not know, by type. They have no
+	// facts. At most 100 types are listed; the others count under "other types".
+	Unknown map[string]int
+	// Lacks lists the sessions of which the client counted more tokens than the calls of the logs
+	// have, by [Report.FindLacks].
+	Lacks []Lack
 	// Problems lists at most [MaxProblems] problems per file.
 	Problems []Problem
 	// MoreProblems counts the problems that are not listed.
@@ -41,6 +47,8 @@ type counted struct {
 	large      map[uint64]TokenTotals // totals of calls that smallTotals cannot hold
 	tools      map[uint64]toolTrace
 	boundaries map[uint64]boundaryKind
+	stated     map[string]TokenTotals // session → the client's own count of all calls
+	spent      map[uint64]TokenTotals // session → counted calls; only of stated sessions and of reports of one session
 }
 
 type toolTrace uint8
@@ -135,11 +143,24 @@ func (r *Report) Merge(other Report) {
 	r.Files += other.Files
 	r.Lines += other.Lines
 	r.Facts += other.Facts
+	only := uint64(0)
 	for session := range other.counted.sessions {
 		r.addSession(session)
+		only = session
+	}
+	if len(other.counted.sessions) != 1 {
+		only = 0
 	}
 	for call := range other.counted.calls {
-		r.addCall(call, other.counted.Usage(call))
+		r.addCall(only, call, other.counted.Usage(call))
+	}
+	if only == 0 {
+		for session, spent := range other.counted.spent {
+			r.spend(session, spent, 1)
+		}
+	}
+	for session, total := range other.counted.stated {
+		r.Stated(session, total)
 	}
 	for tool, trace := range other.counted.tools {
 		r.addTool(tool, trace)
@@ -147,16 +168,20 @@ func (r *Report) Merge(other Report) {
 	for id, kind := range other.counted.boundaries {
 		r.addBoundary(id, kind)
 	}
-	ignored := maps.Clone(r.Ignored)
-	for kind, n := range other.Ignored {
-		if ignored == nil {
-			ignored = make(map[string]int)
-		}
-		ignored[kind] += n
-	}
-	r.Ignored = ignored
+	r.Ignored, r.Unknown = merged(r.Ignored, other.Ignored), merged(r.Unknown, other.Unknown)
 	r.Problems = append(r.Problems[:len(r.Problems):len(r.Problems)], other.Problems...)
 	r.MoreProblems += other.MoreProblems
+}
+
+func merged(one, other map[string]int) map[string]int {
+	sum := maps.Clone(one)
+	for kind, n := range other {
+		if sum == nil {
+			sum = make(map[string]int)
+		}
+		sum[kind] += n
+	}
+	return sum
 }
 
 func (r *Report) session(id string) { r.addSession(HashOf(id)) }
@@ -170,11 +195,11 @@ func (r *Report) addSession(id uint64) {
 }
 
 func (r *Report) Call(session, call string, usage schema.ProviderUsage) {
-	r.addCall(HashOf(session+"\x00"+call), totals(usage))
+	r.addCall(HashOf(session), HashOf(session+"\x00"+call), totals(usage))
 }
 
 // addCall counts a call. If a call has two versions, the version with the most output counts.
-func (r *Report) addCall(id uint64, usage TokenTotals) {
+func (r *Report) addCall(session, id uint64, usage TokenTotals) {
 	if r.counted.calls == nil {
 		r.counted.calls = make(map[uint64]smallTotals)
 	}
@@ -184,6 +209,7 @@ func (r *Report) addCall(id uint64, usage TokenTotals) {
 			return
 		}
 		r.Tokens.Add(have, -1)
+		r.spend(session, have, -1)
 		delete(r.counted.large, id)
 	}
 	small, ok := usage.small()
@@ -195,6 +221,7 @@ func (r *Report) addCall(id uint64, usage TokenTotals) {
 		r.counted.large[id] = usage
 	}
 	r.Tokens.Add(usage, 1)
+	r.spend(session, usage, 1)
 	r.Calls = len(r.counted.calls)
 }
 

@@ -50,6 +50,7 @@ type lineage struct {
 	lastCallTime time.Time // time of the call's last record
 	lastLayers   *layerSizes
 	estimator    string // name of the last token counter
+	told         told   // the last window that the program recorded itself
 }
 
 // session is the state that the threads of one session share.
@@ -75,7 +76,7 @@ func (t *Thread) First(record uint64) bool { return t.seen.Add(record) }
 
 // End frees the memory of the thread after its last fact.
 func (t *Thread) End() {
-	t.seen, t.Calls, t.Log, t.covered, t.lastLayers, t.Session.Tools = hashset.IDSet{}, hashset.HashSet{}, ItemLog{}, nil, nil, nil
+	t.seen, t.Calls, t.Log, t.covered, t.lineage, t.Session.Tools = hashset.IDSet{}, hashset.HashSet{}, ItemLog{}, nil, lineage{}, nil
 }
 
 // ids returns the correlation of a fact of the thread.

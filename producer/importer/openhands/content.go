@@ -69,7 +69,7 @@ func (im *ohImport) action(o *model.Origin, e *ohEvent, args *ohArgs) error {
 		im.Report.Ignore(e.kind())
 		return nil
 	}
-	im.Problem(im.line, model.NewLineError(model.ReasonUnknownType, "action "+model.Quoted(string(e.Action))))
+	im.Report.NoteUnknown("action " + model.Quoted(string(e.Action)))
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (im *ohImport) observation(o *model.Origin, e *ohEvent) error {
 		p.Extra = map[string]any{"text_before_template": true}
 		return im.emitPieces(o, "", p)
 	case !ohObservations[e.Observation] && e.Tool == nil:
-		im.Problem(im.line, model.NewLineError(model.ReasonUnknownType, "observation "+model.Quoted(string(e.Observation))))
+		im.Report.NoteUnknown("observation " + model.Quoted(string(e.Observation)))
 		return nil
 	}
 	id, ok := im.toolCall(e)

@@ -127,7 +127,7 @@ func (im *ohImport) sdkEvent(o *model.Origin, e *ohEvent, args *ohArgs) error {
 	if _, known := ohKinds[e.Kind]; known {
 		im.Report.Ignore(e.kind())
 	} else {
-		im.Problem(im.line, model.NewLineError(model.ReasonUnknownType, "kind "+model.Quoted(string(e.Kind))))
+		im.Report.NoteUnknown("kind " + model.Quoted(string(e.Kind)))
 	}
 	return nil
 }

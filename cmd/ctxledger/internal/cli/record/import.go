@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,8 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		_ = ui.Line(a.Err, "%v", p)
 	}
 	listOthers(a, others)
+	report.FindLacks()
+	listUnknown(a, report)
 	if report.MoreProblems > 0 {
 		fmt.Fprintf(a.Err, "and %d more problems of the same files\n", report.MoreProblems)
 	}
@@ -153,7 +156,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 			return cli.Interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
 		}
 	}
-	if len(report.Problems) > 0 {
+	if len(report.Problems)+len(report.Unknown) > 0 {
 		return cli.ErrRefused
 	}
 	return nil
@@ -178,7 +181,7 @@ func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, 
 			}
 			bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), title)
 			options := model.Options{
-				Tenant: flags.tenant, Key: ring.Keys[0], StoreText: flags.storeText, Progress: bar.Set,
+				Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText, Progress: bar.Set,
 				Count: func(model, text string) (int64, string) {
 					count := counter.Count(model, text)
 					return int64(count.Tokens), count.Estimator
@@ -227,9 +230,29 @@ func listOthers(a *cli.App, others []model.Problem) {
 	}
 }
 
+// listUnknown tells in one line each which records have unknown types and which sessions have
+// calls that no log has.
+func listUnknown(a *cli.App, r model.Report) {
+	if len(r.Unknown) > 0 {
+		var list []string
+		for _, kind := range slices.Sorted(maps.Keys(r.Unknown)) {
+			list = append(list, fmt.Sprintf("%d of %s", r.Unknown[kind], kind))
+		}
+		_ = ui.Line(a.Err, "%s: not imported: %s", model.ReasonUnknownType, strings.Join(list, ", "))
+	}
+	for _, l := range r.Lacks {
+		_ = ui.Line(a.Err, "session %s: the client counted more than its logs have: %s input, %s cache read, %s cache write, %s output tokens; calls such as the summary of a compaction are missing",
+			l.Session, ui.Thousands(l.Tokens.UncachedInput), ui.Thousands(l.Tokens.CacheRead), ui.Thousands(l.Tokens.CacheWrite), ui.Thousands(l.Tokens.Output))
+	}
+}
+
 func printReport(w io.Writer, r model.Report, output string, width int) error {
 	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
 	if output == "json" {
+		lacks := make([]lack, 0, len(r.Lacks))
+		for _, l := range r.Lacks {
+			lacks = append(lacks, lack{l.Session, l.Tokens.UncachedInput, l.Tokens.CacheRead, l.Tokens.CacheWrite, l.Tokens.Output})
+		}
 		defer fmt.Fprintln(w)
 		return json.MarshalWrite(w, struct {
 			Files      int            `json:"files"`
@@ -250,9 +273,11 @@ func printReport(w io.Writer, r model.Report, output string, width int) error {
 			Facts      int            `json:"facts"`
 			Problems   int            `json:"problems"`
 			Ignored    map[string]int `json:"records_without_facts"`
+			Unknown    map[string]int `json:"records_of_unknown_types"`
+			Lacks      []lack         `json:"sessions_with_missing_calls"`
 		}{
 			r.Files, r.Sessions, r.Lines, r.Calls, r.Tokens.UncachedInput, r.Tokens.CacheRead, written, r.Tokens.Output, r.Tokens.Reasoning,
-			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored,
+			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored, r.Unknown, lacks,
 		}, json.Deterministic(true), jsontext.WithIndent("  "))
 	}
 	t := ui.Table{Columns: []ui.Column{{Least: 8}, {Right: true}, {Least: 1}}}
@@ -264,11 +289,20 @@ func printReport(w io.Writer, r model.Report, output string, width int) error {
 		{"files", int64(r.Files), ""}, {"sessions", int64(r.Sessions), ""}, {"model calls", int64(r.Calls), ""},
 		{"input", r.Tokens.UncachedInput, "tokens"}, {"cache read", r.Tokens.CacheRead, "tokens"}, {"cache write", written, "tokens"},
 		{"output", r.Tokens.Output + r.Tokens.Reasoning, "tokens"}, {"tool uses", int64(r.ToolUses), ""},
-		{"compactions", int64(r.Compactions + r.Elisions), ""}, {"facts", int64(r.Facts), ""},
+		{"compactions", int64(r.Compactions), ""}, {"elisions", int64(r.Elisions), ""}, {"facts", int64(r.Facts), ""},
 	} {
 		t.Rows = append(t.Rows, []string{line.name, ui.Thousands(line.n), line.unit})
 	}
 	return t.Write(w, width, "  ")
+}
+
+// lack is a session with calls that no log has, and the tokens of these calls.
+type lack struct {
+	Session    string `json:"session_id"`
+	Input      int64  `json:"uncached_input_tokens"`
+	CacheRead  int64  `json:"cache_read_tokens"`
+	CacheWrite int64  `json:"cache_write_tokens"`
+	Output     int64  `json:"output_tokens"`
 }
 
 // awaitTables waits until the whole stream is projected, facts of earlier imports
