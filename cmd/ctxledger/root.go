@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/prove"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	err := cli.Interrupted(ctx, root.ExecuteContext(ctx), "nothing was finished; run it again")
-	if err != nil && !errors.Is(err, cli.ErrRefused) {
+	if err != nil && !errors.Is(err, cli.ErrRefused) && !errors.Is(err, cli.ErrChild) {
 		fmt.Fprintf(a.Err, "ctxledger: %s\n", ui.Indented(err.Error()))
 	}
 	return cli.ExitCode(err)
@@ -82,7 +83,7 @@ are never arguments.`,
 		}
 	}
 	add("run", serve.DemoCommand(a, sources), serve.UpCommand(a), serve.ProjectCommand(a))
-	add("record", record.ImportCommand(a), record.PublishCommand(a))
+	add("record", wire.RunCommand(a), wire.CaptureCommand(a), record.ImportCommand(a), record.PublishCommand(a))
 	add("ask", ask.QueryCommand(a), ask.WindowCommand(a), ask.ReportCommand(a), ask.WhyCommand(a), ask.DiffCommand(a), ask.TailCommand(a), packs.Command(a))
 	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
 	return root

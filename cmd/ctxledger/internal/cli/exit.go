@@ -42,6 +42,10 @@ func UsageError(format string, args ...any) error {
 // ErrRefused ends a command that has listed the refused input.
 var ErrRefused = WithCode(ExitRefused, errors.New("some input was refused"))
 
+// ErrChild is the end of a command that ctxledger has started for the user. It has the exit code
+// of the command. Nothing is printed for it, because the command has printed its own error.
+var ErrChild = errors.New("the command that was started ended with an error")
+
 // Interrupted replaces err by advice if ctx was cancelled. Commands that run until an
 // interruption return nil instead.
 func Interrupted(ctx context.Context, err error, advice string) error {

@@ -48,6 +48,29 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	return w.table().Write(out, s.Width, "  ")
 }
 
+// Total is the size of one layer of a window whose blocks are not available.
+type Total struct {
+	Layer  string
+	Tokens *int64 // nil if unknown
+	Items  int64
+}
+
+// DrawTotals writes the bar and the layers of a window.
+func DrawTotals(out io.Writer, totals []Total, s Style) error {
+	layers, size := make([]layer, len(totals)), int64(0)
+	for i, t := range totals {
+		layers[i] = layer{name: t.Layer, tokens: deref(t.Tokens), items: int(t.Items)}
+		if t.Tokens == nil {
+			layers[i].unknown = layers[i].items
+		}
+		size += deref(t.Tokens)
+	}
+	if _, err := fmt.Fprintf(out, "  %s\n", Window{}.bar(layers, size, s)); err != nil {
+		return err
+	}
+	return drawLayers(out, layers, size, s)
+}
+
 func drawLayers(out io.Writer, layers []layer, size int64, s Style) error {
 	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8, Wrap: true}}}
 	for i, l := range layers {
