@@ -80,6 +80,7 @@ var house = []room{
 	{path: "producer/producertest/modelserver"},
 	{path: "producer/producertest/realclient", tests: []string{"producer/producertest/modelserver"}},
 	{path: "producer/internal/facts", may: []string{"schema", "producer/window"}},
+	{path: "producer/gateway", may: []string{"schema", "producer/publish", "nats"}, tests: []string{"producer/internal/bustest"}},
 	{path: "producer/publish", may: []string{"schema", "nats"}, tests: []string{"producer/internal/bustest"}},
 	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},
 	{path: "projector/lease", may: []string{"ledger", "nats"}},

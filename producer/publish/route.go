@@ -101,7 +101,7 @@ func (r *route) find(again bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	n, err := findPartitions(ctx, r.js)
+	n, err := FindPartitions(ctx, r.js)
 	switch {
 	case err == nil:
 		r.known = true
@@ -122,8 +122,9 @@ func (r *route) find(again bool) error {
 	return nil
 }
 
-// findPartitions asks the server for the number of streams with events.
-func findPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
+// FindPartitions asks the server for the number of streams with events. Without any stream it
+// returns 1 with the error.
+func FindPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
 	name, err := js.StreamNameBySubject(ctx, schema.AllSubjects)
 	if err != nil || name == schema.EventStream {
 		return 1, err

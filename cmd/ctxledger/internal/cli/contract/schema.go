@@ -11,6 +11,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -113,7 +114,7 @@ func runValidate(ctx context.Context, a *cli.App, in io.Reader) error {
 	var valid, refused int
 	err := ui.ReadLines(ui.Until(ctx, in), record.MaxLine, func(n int, text []byte, err error) error {
 		e, err := record.ParseLine(text, err)
-		violations := record.ViolationsOf(err)
+		violations := publish.ViolationsOf(err)
 		if e != nil && err == nil {
 			_, violations = schema.Validate(e)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/standard"
 )
@@ -64,7 +65,7 @@ func writeStandard(ctx context.Context, a *cli.App, in io.Reader, convert func(*
 			left++
 			return nil
 		}
-		if violations := record.ViolationsOf(err); violations != nil {
+		if violations := publish.ViolationsOf(err); violations != nil {
 			refused++
 			for _, v := range violations {
 				_ = ui.Line(a.Err, "line %d: %v", n, v)

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -161,7 +162,7 @@ func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Rea
 			err = violations
 		}
 	}
-	if violations := record.ViolationsOf(err); violations != nil {
+	if violations := publish.ViolationsOf(err); violations != nil {
 		for _, v := range violations {
 			fmt.Fprintln(r.app.Err, v)
 		}

@@ -56,9 +56,8 @@ func WithInput(a *cli.App, args []string, read func(io.Reader) error) error {
 	return read(file)
 }
 
-// MaxLine is the longest line that publish reads: an event of the default
-// limit with room for its attributes and for escaping.
-const MaxLine = 8 * schema.MaxEventBytes
+// MaxLine is the longest line that publish reads: one event and the end of its line.
+const MaxLine = publish.MaxDocument + 1
 
 // publishLinger is the time that an accepted event waits for others. A pipe as input may stay
 // open for days.
@@ -114,7 +113,7 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 	if err == nil {
 		err = p.send(ctx, e)
 	}
-	violations := ViolationsOf(err)
+	violations := publish.ViolationsOf(err)
 	switch {
 	case err == nil:
 		p.accepted++
@@ -131,14 +130,18 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 
 // send hands an event on. Input that comes faster than the stream takes it waits.
 func (p *publication) send(ctx context.Context, e *schema.Event) error {
-	err := p.publisher.Publish(ctx, e)
+	message, violations := publish.Judge(e, time.Now())
+	if len(violations) > 0 {
+		return violations
+	}
+	err := p.publisher.Send(ctx, message)
 	if !errors.Is(err, publish.ErrQueueFull) {
 		return err
 	}
 	if err := p.publisher.Flush(ctx); err != nil {
 		return err
 	}
-	return p.publisher.Publish(ctx, e)
+	return p.publisher.Send(ctx, message)
 }
 
 // ParseLine reads the event of a line. A blank line is no event and no error; a
@@ -146,23 +149,9 @@ func (p *publication) send(ctx context.Context, e *schema.Event) error {
 func ParseLine(text []byte, err error) (*schema.Event, error) {
 	switch {
 	case err != nil:
-		return nil, &schema.Violation{Code: schema.CodeTooLarge, Found: fmt.Sprintf("a line of more than %d bytes", MaxLine), Fix: "refer to content instead of holding it"}
+		return nil, publish.DocumentTooLarge()
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, nil
 	}
 	return schema.ParseStructured(bytes.Clone(text))
-}
-
-// ViolationsOf returns the violations of the contract in err, or nil for an error of
-// another kind.
-func ViolationsOf(err error) schema.Violations {
-	var many schema.Violations
-	var one *schema.Violation
-	switch {
-	case errors.As(err, &many):
-		return many
-	case errors.As(err, &one):
-		return schema.Violations{one}
-	}
-	return nil
 }

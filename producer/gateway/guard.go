@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// formTypes are the content types that a form, or a script of another site, can send without
+// a question to this server.
+var formTypes = []string{"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
+
+// options are the parameters of a request.
+type options struct{ all, dryRun bool }
+
+// guard checks a request before its body is read.
+func (h *Handler) guard(r *http.Request) (tenant string, o options, p *Problem) {
+	switch site := r.Header.Get("Sec-Fetch-Site"); {
+	case r.Method != http.MethodPost:
+		return "", o, problem(http.StatusMethodNotAllowed, "method", "the method is "+schema.Clip(r.Method), "send events with POST")
+	case !h.knows(r.Host):
+		return "", o, problem(http.StatusMisdirectedRequest, "host", "the Host header names "+schema.Clip(r.Host),
+			"use the address that the server listens on, or allow this name in the server's configuration")
+	case site != "" && site != "none" && site != "same-origin":
+		return "", o, problem(http.StatusForbidden, "cross_site", "a page of another site sent the request", "send events from a program, or from a page of this server")
+	}
+	if p := checkContentType(r.Header); p != nil {
+		return "", o, p
+	}
+	o, p = readOptions(r.URL.RawQuery)
+	if p != nil {
+		return "", o, p
+	}
+	tenant = schema.DefaultTenant
+	if h.config.Tenant != nil {
+		var err error
+		switch tenant, err = h.config.Tenant(r); {
+		case errors.Is(err, ErrForbidden):
+			return "", o, problem(http.StatusForbidden, "forbidden", ErrForbidden.Error(), "use a token with the role publish")
+		case err != nil:
+			return "", o, problem(http.StatusUnauthorized, "unauthenticated", ErrUnauthenticated.Error(), "send a token of this installation in the Authorization header")
+		}
+	}
+	return schema.TenantOf(tenant), o, nil
+}
+
+// knows reports whether a Host header names this server. The check stops a page whose name
+// resolves to this machine.
+func (h *Handler) knows(host string) bool {
+	name := host
+	if only, _, err := net.SplitHostPort(host); err == nil {
+		name = only
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(name, "]"), "["), "."))
+	if address, err := netip.ParseAddr(name); err == nil && address.IsLoopback() || name == "localhost" {
+		return true
+	}
+	return slices.ContainsFunc(h.config.Hosts, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, name) })
+}
+
+func checkContentType(header http.Header) *Problem {
+	const fix = "send application/cloudevents+json, application/cloudevents-batch+json, or the data with ce- headers and application/json"
+	types := header.Values("Content-Type")
+	switch {
+	case len(types) == 0:
+		return problem(http.StatusUnsupportedMediaType, "content_type", "the request has no Content-Type", fix)
+	case len(types) > 1:
+		return problem(http.StatusBadRequest, "content_type", "the request has several Content-Type headers", "send one")
+	}
+	media := mediaType(types[0])
+	switch {
+	case slices.Contains(formTypes, media):
+		return problem(http.StatusUnsupportedMediaType, "content_type", "the Content-Type is "+media, fix)
+	case media == structuredType, media == batchType:
+		return nil
+	case strings.HasPrefix(media, "application/cloudevents"):
+		return problem(http.StatusUnsupportedMediaType, "content_type", "the Content-Type is "+schema.Clip(media)+", a format other than JSON", fix)
+	case header.Get("Ce-Specversion") == "":
+		return problem(http.StatusUnsupportedMediaType, "content_type", "the Content-Type is "+schema.Clip(media)+", without a ce-specversion header", fix)
+	}
+	return nil
+}
+
+// mediaType returns a content type in lower case, without its parameters.
+func mediaType(contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// readOptions reads the query string. An unknown parameter is refused: a misspelt dry_run
+// would store the events.
+func readOptions(query string) (o options, p *Problem) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return o, problem(http.StatusBadRequest, "parameter", "the query string is malformed", "send ?dry_run or ?all, or nothing")
+	}
+	for name, given := range values {
+		var at *bool
+		switch name {
+		case "all":
+			at = &o.all
+		case "dry_run":
+			at = &o.dryRun
+		default:
+			return o, problem(http.StatusBadRequest, "parameter", "the parameter "+schema.Clip(name)+" is unknown", "send ?dry_run or ?all, or nothing")
+		}
+		switch given[len(given)-1] {
+		case "", "1", "true":
+			*at = true
+		case "0", "false":
+		default:
+			return o, problem(http.StatusBadRequest, "parameter", "the parameter "+name+" has another value than true or false", "send true or false, or the name alone")
+		}
+	}
+	return o, nil
+}
