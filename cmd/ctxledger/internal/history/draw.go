@@ -123,7 +123,7 @@ func table(steps []Step) ui.Table {
 			if s.InTurn {
 				turn = "this"
 			}
-			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, ui.Safe(s.what())})
+			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, ui.Safe(s.What())})
 		}
 	}
 	return t
@@ -138,7 +138,7 @@ func signature(group []Step) string {
 			return ""
 		}
 		s.Record = ""
-		said = append(said, s.Step+" "+s.what())
+		said = append(said, s.Step+" "+s.What())
 	}
 	return strings.Join(said, "\n")
 }
@@ -173,8 +173,8 @@ func (t *tally) String() string {
 	return where + ": " + strings.Join(parts, ", ")
 }
 
-// what returns the details of a step.
-func (s Step) what() string {
+// What returns the details of a step.
+func (s Step) What() string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	given := func(prefix, text string) {

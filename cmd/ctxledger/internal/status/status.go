@@ -27,6 +27,7 @@ type Process struct {
 	NATS       func() bool                 // reports whether NATS is connected
 	ClickHouse func(context.Context) error // returns an error if ClickHouse does not answer
 	Metrics    prometheus.Gatherer
+	Pages      http.Handler // answers all other paths; nil for none
 }
 
 // Readiness is the body of /readyz.
@@ -118,6 +119,9 @@ func handler(p Process) http.Handler {
 		answer(w, state.Ready, state)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics, promhttp.HandlerOpts{}))
+	if p.Pages != nil {
+		mux.Handle("/", p.Pages)
+	}
 	return mux
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
 func WhyCommand(a *cli.App) *cobra.Command {
@@ -101,12 +101,7 @@ func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, ite
 	if err != nil {
 		return w, err
 	}
-	for _, s := range steps {
-		w.Steps = append(w.Steps, history.Step{
-			Recorded: s.Recorded, Happened: s.Happened, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
-			Before: s.Before, After: s.After, Reason: s.Reason, Note: s.Note, Policy: s.Policy, StandIn: s.StandIn, Signals: s.Signals, Stream: s.Stream, Sequence: s.Sequence,
-		})
-	}
+	w.Steps = steps
 	if err := checkTurn(ctx, a, l, t, &w); err != nil {
 		return w, err
 	}
@@ -145,13 +140,13 @@ func checkTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w
 	return nil
 }
 
-func (t TurnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]turn.Step, error) {
+func (t TurnFlags) askItem(ctx context.Context, l *ledger.Ledger, item string) ([]history.Step, error) {
 	arguments, err := t.arguments("why")
 	if err != nil {
 		return nil, err
 	}
 	arguments["item_id"] = item
-	steps, err := turn.Way(ctx, l, arguments)
+	steps, err := answer.Steps(ctx, l, arguments)
 	return steps, cli.AsUsage(err)
 }
 

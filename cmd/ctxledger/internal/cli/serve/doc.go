@@ -1,2 +1,2 @@
-// Package serve has the commands that run servers: demo, up and project.
+// Package serve has the commands that run servers: demo, up, serve and project.
 package serve

@@ -34,8 +34,9 @@ func UpCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run NATS, ClickHouse and the projector on this machine until interrupted",
-		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for health and metrics on
-this machine, on loopback, until interrupted. Nothing needs to be installed: the
+		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for the explorer, health and
+metrics on this machine, on loopback, until interrupted. The explorer shows sessions
+in a browser. Nothing needs to be installed: the
 first start fetches the ClickHouse engine, once. The data folder survives any
 kind of end. Other commands find the running instance by its data folder.
 
@@ -84,9 +85,10 @@ The first start makes the key.`,
 // UpAddresses is the output of `up --json`.
 type UpAddresses struct {
 	embedded.Addresses
-	Health  string `json:"health_url"`
-	Metrics string `json:"metrics_url"`
-	Data    string `json:"data"`
+	Explorer string `json:"explorer_url"`
+	Health   string `json:"health_url"`
+	Metrics  string `json:"metrics_url"`
+	Data     string `json:"data"`
 }
 
 func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
@@ -128,9 +130,11 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 		return err
 	}
 	defer listener.Close()
+	pages := pagesOf(a, func() (string, error) { return addressesOf(a, i, listener.Addr(), c.Dir).ReaderDSN, nil })
+	defer pages.Close()
 	defer status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
-		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
+		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics), Pages: pages,
 	}).Close()
 	alarm, err := waitReady(ctx, i, alarms)
 	if err != nil {
@@ -175,7 +179,7 @@ func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 // addressesOf tells where everything is, servers that were named included.
 func addressesOf(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
 	base := "http://" + health.String()
-	found := UpAddresses{Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
+	found := UpAddresses{Explorer: base + "/", Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
 		found.Addresses = i.Servers.Addresses()
 	}
@@ -227,7 +231,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		dsn = cli.WithoutPassword(found.ReaderDSN)
 	}
 	for _, line := range [][2]string{
-		{"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
+		{"explorer", found.Explorer}, {"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(a.Out, "  %-15s  %s\n", line[0], line[1])

@@ -22,7 +22,7 @@ func (p *portFlags) each(f func(flag string, port *int, first int, help string))
 	f("nats-port", &p.nats, embedded.DefaultNATSPort, "port of NATS")
 	f("clickhouse-port", &p.clickhouse, embedded.DefaultClickHousePort, "port of ClickHouse's native protocol")
 	f("clickhouse-http-port", &p.clickhouseHTTP, embedded.DefaultClickHouseHTTPPort, "port of ClickHouse over HTTP")
-	f("http-port", &p.http, embedded.DefaultHTTPPort, "port of /readyz, /healthz and /metrics")
+	f("http-port", &p.http, embedded.DefaultHTTPPort, "port of the explorer, /readyz, /healthz and /metrics")
 }
 
 func (p *portFlags) register(f *pflag.FlagSet) {

@@ -19,21 +19,24 @@ import (
 
 // Assets are the stylesheet and the script of the pages.
 //
-//go:embed assets/explorer.css assets/explorer.js
+//go:embed assets
 var Assets embed.FS
 
 //go:embed templates/*.html
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"add":    func(a, b float64) float64 { return a + b },
-	"clock":  clock,
-	"cut":    shorten,
-	"day":    day,
-	"deref":  func(b *bool) bool { return b != nil && *b },
-	"known":  known,
-	"money":  func(sum *float64, currency string) string { return money(*sum, currency) },
-	"number": number,
+	"bounded": bounded,
+	"minute":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+	"stamp":   stamp,
+	"add":     func(a, b float64) float64 { return a + b },
+	"clock":   clock,
+	"cut":     shorten,
+	"day":     day,
+	"deref":   func(b *bool) bool { return b != nil && *b },
+	"known":   known,
+	"money":   func(sum *float64, currency string) string { return money(*sum, currency) },
+	"number":  number,
 	"pick": func(yes bool, a, b float64) float64 {
 		if yes {
 			return a

@@ -20,3 +20,28 @@ addEventListener('keydown', (event) => {
 });
 addEventListener('hashchange', outline);
 outline();
+
+// A page of a live session follows it. A hidden page closes its event stream.
+const address = document.body.dataset.live;
+let stream = null;
+const refresh = async () => {
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const open = [...document.querySelectorAll('details')].map((d) => d.open);
+  document.querySelector('main').replaceWith(page.querySelector('main'));
+  document.querySelectorAll('details').forEach((d, i) => { d.open = Boolean(open[i]); });
+};
+const follow = () => {
+  if (document.hidden) {
+    if (stream) stream.close();
+    stream = null;
+  } else if (!stream) {
+    stream = new EventSource(address);
+    stream.addEventListener('change', refresh);
+  }
+};
+if (address) {
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); follow(); });
+  follow();
+}

@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+func ServeCommand(a *cli.App) *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Show sessions in a browser, and answer the read API over HTTP",
+		Long: `Serve the explorer and the read API until interrupted. The explorer shows sessions in a
+browser: the window call by call, what filled it, what was left out, and what it cost.
+"ctxledger up" contains the same server. Use serve for a ledger whose servers run
+elsewhere. It reads only, as a user that may only read where there is one.
+
+The address is on loopback: every user of this machine can read the pages. Another
+address is refused. To show the pages elsewhere, put a proxy with TLS and a sign-in in
+front, and let it send Host localhost. If port 7070 is taken, the next free one is
+used, and a line reports it.
+
+If ClickHouse is away, the pages say so and come back by themselves. The read API is
+described at /api/v1/openapi.json.`,
+		Example: `  ctxledger serve
+  ctxledger serve --listen 127.0.0.1:8080
+  CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger serve`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, listen) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "address on loopback (default 127.0.0.1:7070, or the next free port)")
+	return cmd
+}
+
+func runServe(ctx context.Context, a *cli.App, listen string) error {
+	listener, err := listenPages(a, listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if _, err := a.Addresses(); err != nil {
+		return err
+	}
+	pages := pagesOf(a, func() (string, error) {
+		found, err := a.Addresses()
+		return found.ReaderDSN, err
+	})
+	defer pages.Close()
+	server := &http.Server{Handler: pages, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	fmt.Fprintf(a.Out, "explorer  http://%s/\nCtrl-C stops it.\n", listener.Addr())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		return server.Close()
+	}
+}
+
+// listenPages opens an address on loopback: the given one, or the port of the explorer.
+func listenPages(a *cli.App, address string) (net.Listener, error) {
+	if address == "" {
+		listener, move, err := embedded.Listen(a.Flags.Data, embedded.KeptPort)
+		if move != nil {
+			fmt.Fprintln(a.Err, move)
+		}
+		return listener, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, cli.UsageError("--listen %q: want an address such as 127.0.0.1:7070", address)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, cli.UsageError("--listen %q is not on loopback, and the explorer has no sign-in: use 127.0.0.1 or localhost, behind a proxy with TLS and a sign-in", address)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return listener, nil
+}
+
+// pages are the explorer of one ledger, which is opened at the first request that finds it.
+type pages struct {
+	http.Handler
+	dsn func() (string, error)
+
+	mu     sync.Mutex // guards ledger
+	ledger *ledger.Ledger
+}
+
+func pagesOf(a *cli.App, dsn func() (string, error)) *pages {
+	p := &pages{dsn: dsn}
+	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log()})
+	return p
+}
+
+// open returns the ledger. As long as its server is away, each call tries again.
+func (p *pages) open(ctx context.Context) (*ledger.Ledger, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ledger != nil {
+		return p.ledger, nil
+	}
+	dsn, err := p.dsn()
+	if errors.Is(err, embedded.ErrNotRunning) {
+		return nil, fmt.Errorf("%w: %w", ledger.ErrUnreachable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := cli.OpenDSN(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	p.ledger = l
+	return l, nil
+}
+
+// Close closes the connection to the ledger.
+func (p *pages) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ledger != nil {
+		p.ledger.Close()
+	}
+}

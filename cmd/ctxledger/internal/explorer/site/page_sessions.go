@@ -1,0 +1,88 @@
+package site
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// firstSessions is how many sessions the list shows at first.
+const firstSessions = 50
+
+// sessions lists the newest sessions.
+func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
+	q := r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || limit < 1 || limit > 2000 {
+		limit = firstSessions
+	}
+	arguments := map[string]string{"limit": strconv.Itoa(limit)}
+	if tenant := q.Get("tenant"); tenant != "" {
+		arguments["tenant"] = tenant
+	}
+	rows, err := answer.Ask(r.Context(), l, "sessions", arguments)
+	if err != nil {
+		return shown{}, err
+	}
+	content := view.SessionsPage{Empty: "No session is recorded yet", Agent: q.Get("agent"), Model: q.Get("model"), Day: q.Get("day")}
+	for _, row := range rows {
+		content.Agents = append(content.Agents, row.Texts("agents")...)
+		content.Models = append(content.Models, row.Texts("models")...)
+		if content.Agent != "" && !slices.Contains(row.Texts("agents"), content.Agent) || content.Model != "" && !slices.Contains(row.Texts("models"), content.Model) ||
+			content.Day != "" && row.Moment("ended_at").UTC().Format("2006-01-02") != content.Day {
+			continue
+		}
+		id, tenant := row.Text("session_id"), row.Text("tenant")
+		content.Rows = append(content.Rows, view.SessionRow{
+			Row: row, ID: id, Href: hrefOf("session", id, tenant, ""), Read: view.ReadShare(row), Live: isLive(row),
+			Agents: ui.Shorten(strings.Join(row.Texts("agents"), ", "), 40), Models: ui.Shorten(strings.Join(row.Texts("models"), ", "), 60),
+		})
+	}
+	slices.Sort(content.Agents)
+	slices.Sort(content.Models)
+	content.Agents, content.Models = slices.Compact(content.Agents), slices.Compact(content.Models)
+	content.Sub = fmt.Sprintf("the newest %s, newest first", ui.Plural(len(rows), "session"))
+	if len(rows) > 0 && len(content.Rows) == 0 {
+		content.Empty = "No session fits the filter"
+	}
+	if len(rows) == limit {
+		content.Next = with("/", url.Values{"limit": {strconv.Itoa(min(2000, limit*4))}})
+	}
+	return shown{kind: "sessions", page: view.Page{Title: "Sessions", Nav: "sessions", Content: content}}, nil
+}
+
+// search goes to the page of an id. Several ids that begin with the text are choices.
+func (s *site) search(r *http.Request, l *ledger.Ledger) (shown, error) {
+	id := strings.TrimSpace(r.URL.Query().Get("id"))
+	if id == "" {
+		return shown{redirect: "/"}, nil
+	}
+	found, err := source.Find(r.Context(), l, r.URL.Query().Get("tenant"), "", id, 10)
+	if err != nil {
+		return shown{}, err
+	}
+	exact := slices.DeleteFunc(slices.Clone(found), func(f source.Found) bool { return f.ID != id })
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch len(found) {
+	case 0:
+		return shown{}, &source.UnknownError{Kind: "id", ID: id}
+	case 1:
+		return shown{redirect: hrefOf(found[0].Kind, found[0].ID, found[0].Place.Tenant, found[0].Place.Session)}, nil
+	}
+	content := view.LinksPage{Heading: "Several ids fit", Sub: "they begin with " + id}
+	for _, f := range found {
+		content.Links = append(content.Links, view.Link{Href: hrefOf(f.Kind, f.ID, f.Place.Tenant, f.Place.Session), Text: f.ID, Note: f.Kind + " of session " + f.Place.Session})
+	}
+	return shown{kind: "choices", page: view.Page{Title: content.Heading, Nav: "sessions", Search: ui.Safe(id), Content: content}}, nil
+}

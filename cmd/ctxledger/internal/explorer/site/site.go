@@ -1,0 +1,205 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// Config configures a site.
+type Config struct {
+	// Open returns the ledger to read. It is called for each request, and an error of it is a page.
+	Open func(context.Context) (*ledger.Ledger, error)
+	// Hosts are further names under which the site answers, besides the names of loopback.
+	Hosts []string
+	// Log reports errors that no request explains. Nil discards them.
+	Log *slog.Logger
+}
+
+// patience is the longest time that a request may take, except for event streams.
+const patience = 30 * time.Second
+
+// site serves the pages of one ledger. It is safe for concurrent use.
+type site struct {
+	Config
+	streams chan struct{} // one element for each open event stream
+}
+
+// New returns the handler of a site.
+func New(c Config) http.Handler {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &site{Config: c, streams: make(chan struct{}, mostStreams)}
+	mux := http.NewServeMux()
+	for pattern, page := range map[string]page{
+		"GET /{$}":                     s.sessions,
+		"GET /s/{session}":             s.session,
+		"GET /s/{session}/compactions": s.compactions,
+		"GET /t/{turn}":                s.turn,
+		"GET /c/{call}":                s.call,
+		"GET /i/{item}":                s.item,
+		"GET /diff":                    s.difference,
+		"GET /q":                       s.questions,
+		"GET /q/{name}":                s.question,
+		"GET /evidence":                s.evidence,
+		"GET /search":                  s.search,
+		"GET /":                        func(*http.Request, *ledger.Ledger) (shown, error) { return shown{}, errNoPage },
+	} {
+		mux.HandleFunc(pattern, s.show(page))
+	}
+	mux.Handle("GET /assets/", http.FileServerFS(view.Assets))
+	mux.HandleFunc("GET /events/s/{session}", s.follow)
+	s.api(mux)
+	return s.guard(mux)
+}
+
+// shown is a page to write, or the address of another one.
+type shown struct {
+	kind     string // of the template
+	page     view.Page
+	redirect string
+}
+
+// page prepares the answer to a request.
+type page func(*http.Request, *ledger.Ledger) (shown, error)
+
+var errNoPage = errors.New("there is no such page")
+
+// guard refuses requests to other hosts and from other sites, and sets the headers of all answers.
+func (s *site) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if !s.isOwnHost(r.Host) {
+			http.Error(w, "this server does not answer under the name in Host: use the address that `ctxledger up` or `ctxledger serve` printed", http.StatusMisdirectedRequest)
+			return
+		}
+		// Another site may link to a page, but it may not make the browser ask questions.
+		if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+			http.Error(w, "this server answers no requests that a page of another site makes", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnHost reports whether the name of a Host header is one of the site's names.
+func (s *site) isOwnHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
+		return true
+	}
+	return name == "localhost" || slices.Contains(s.Hosts, name)
+}
+
+// show writes a page, or a page about the error.
+func (s *site) show(prepare page) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		r = r.WithContext(ctx)
+		status := http.StatusOK
+		out, err := shown{}, error(nil)
+		var l *ledger.Ledger
+		if l, err = s.Open(ctx); err == nil {
+			out, err = prepare(r, l)
+		}
+		if err != nil {
+			status, out = s.failure(r, err)
+		}
+		if out.redirect != "" {
+			http.Redirect(w, r, out.redirect, http.StatusSeeOther)
+			return
+		}
+		var text bytes.Buffer // an error of a template must not leave half a page
+		if err := out.page.Write(&text, out.kind); err != nil {
+			s.Log.Error("explorer", "path", r.URL.Path, "error", err)
+			http.Error(w, "the page could not be written; the log has the reason", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		if status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "2")
+		}
+		w.WriteHeader(status)
+		_, _ = text.WriteTo(w) // the client may be gone
+	}
+}
+
+// failure returns the page about an error, and its status.
+func (s *site) failure(r *http.Request, err error) (int, shown) {
+	var unknown *source.UnknownError
+	var several *source.AmbiguousError
+	var query *queries.UnknownError
+	var wrong *queries.ParameterError
+	content, page := view.ErrorPage{Text: err.Error()}, view.Page{Nav: "sessions"}
+	status := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, errNoPage):
+		status, content.Heading, content.Text = http.StatusNotFound, "There is no such page", "The address "+r.URL.Path+" has no page."
+	case errors.As(err, &unknown):
+		status, content.Heading = http.StatusNotFound, "Unknown "+unknown.Kind
+		content.Text = "Nothing is known about the " + unknown.Kind + " " + unknown.ID + "."
+		for _, id := range unknown.Near {
+			link := view.Link{Href: hrefOf(unknown.Kind, id, r.URL.Query().Get("tenant"), r.URL.Query().Get("session")), Text: id}
+			content.Links = append(content.Links, link)
+		}
+	case errors.As(err, &several):
+		page.Title, page.Content = "Which session?", choices(several)
+		return http.StatusMultipleChoices, shown{kind: "choices", page: page}
+	case errors.As(err, &query):
+		status, content.Heading = http.StatusNotFound, "Unknown question"
+		for _, name := range query.Nearest {
+			content.Links = append(content.Links, view.Link{Href: "/q/" + url.PathEscape(name), Text: name})
+		}
+	case errors.As(err, &wrong), errors.As(err, new(*wrongRequest)):
+		status, content.Heading = http.StatusBadRequest, "The address lacks something"
+	case errors.Is(err, read.ErrNotMigrated):
+		status, content.Heading, content.Command = http.StatusServiceUnavailable, "The ledger has no tables yet", "ctxledger migrate"
+		content.Text, page.Retry = "The database has no tables, or tables of an older version.", 5
+	case errors.Is(err, ledger.ErrUnreachable):
+		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
+		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
+	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):
+		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
+	case errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
+		status, content.Heading = http.StatusBadRequest, "The question is wrong"
+	default:
+		content.Heading = "The ledger could not answer"
+		s.Log.Error("explorer", "path", r.URL.Path, "error", err)
+	}
+	page.Title, page.Content = content.Heading, content
+	return status, shown{kind: "error", page: page}
+}
+
+// choices offers the places of an id.
+func choices(e *source.AmbiguousError) view.LinksPage {
+	p := view.LinksPage{Heading: "Which session?", Sub: e.Error()}
+	for _, place := range e.Places {
+		p.Links = append(p.Links, view.Link{Href: hrefOf(e.Kind, e.ID, place.Tenant, place.Session), Text: place.Session, Note: "tenant " + place.Tenant})
+	}
+	return p
+}

@@ -1,0 +1,132 @@
+package source
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
+)
+
+// Found is a runtime id with the newest session that has it.
+type Found struct {
+	Kind  string // session, turn, call, run, task, attempt or thread
+	ID    string
+	Place Place
+}
+
+var kinds = map[read.IDColumn]string{
+	read.SessionID: "session", read.TurnID: "turn", read.CallID: "call", read.RunID: "run", read.TaskID: "task", read.AttemptID: "attempt", read.ThreadID: "thread",
+}
+
+// Find returns the ids that begin with a text, sessions first, at most limit of each kind. Without
+// kinds it searches all of them.
+func Find(ctx context.Context, l *ledger.Ledger, tenant, session, text string, limit int, only ...read.IDColumn) (list []Found, err error) {
+	if len(only) == 0 {
+		only = read.IDColumns
+	}
+	for _, column := range only {
+		ids, err := read.Of(l).IDs(ctx, column, text, tenant, session, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			list = append(list, Found{kinds[column], id.ID, Place{id.Tenant, id.Session}})
+		}
+	}
+	return list, nil
+}
+
+// Turn returns the sessions with a turn. An unknown turn is an [UnknownError].
+func Turn(ctx context.Context, l *ledger.Ledger, tenant, turn string) ([]Place, error) {
+	arguments := map[string]string{"turn_id": turn}
+	if tenant != "" {
+		arguments["tenant"] = tenant
+	}
+	rows, err := answer.Ask(ctx, l, "turn-sessions", arguments)
+	if err != nil {
+		return nil, err
+	}
+	var list []Place
+	for _, row := range rows {
+		list = append(list, Place{row.Text("tenant"), row.Text("session_id")})
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	unknown := &UnknownError{Kind: "turn", ID: turn}
+	near, err := answer.Ask(ctx, l, "window-turns", map[string]string{"turn_id": turn, "tenant": tenant})
+	for _, row := range near[:min(3, len(near))] {
+		unknown.Near = append(unknown.Near, row.Text("turn_id"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, unknown
+}
+
+// Call returns the sessions with a call. An unknown call is an [UnknownError].
+func Call(ctx context.Context, l *ledger.Ledger, tenant, call string) ([]Place, error) {
+	found, err := Find(ctx, l, tenant, "", call, 20, read.CallID)
+	if err != nil {
+		return nil, err
+	}
+	unknown := &UnknownError{Kind: "call", ID: call}
+	var list []Place
+	for _, f := range found {
+		if f.ID == call {
+			list = append(list, f.Place)
+		} else if len(unknown.Near) < 3 {
+			unknown.Near = append(unknown.Near, f.ID)
+		}
+	}
+	if len(list) == 0 {
+		return nil, unknown
+	}
+	return list, nil
+}
+
+// History reads the history of an item, as seen from a turn. An unknown item is an
+// [UnknownError].
+func History(ctx context.Context, l *ledger.Ledger, p Place, turn, item string) (history.Item, error) {
+	h := history.Item{Session: p.Session, Turn: turn, Item: item}
+	if turn == "" {
+		newest, found, err := read.Of(l).NewestTurn(ctx, p.Tenant, p.Session)
+		if err != nil {
+			return h, err
+		}
+		if found {
+			h.Turn = newest.ID
+		}
+	}
+	steps, err := answer.Steps(ctx, l, p.arguments("turn_id", h.Turn, "item_id", item))
+	if err != nil {
+		return h, err
+	}
+	if len(steps) == 0 {
+		unknown := &UnknownError{Kind: "item", ID: item}
+		near, err := answer.Ask(ctx, l, "why-items", p.arguments("item_id", strings.TrimSpace(item)))
+		if err != nil {
+			return h, err
+		}
+		for _, row := range near[:min(3, len(near))] {
+			unknown.Near = append(unknown.Near, row.Text("item_ref"))
+		}
+		return h, unknown
+	}
+	facts, err := answer.Ask(ctx, l, "window-facts", p.arguments("turn_id", h.Turn))
+	if err != nil {
+		return h, err
+	}
+	for _, row := range facts {
+		if at := row.Moment("last_at"); at.After(h.Ended) {
+			h.Ended = at
+		}
+	}
+	h.Steps = steps
+	h.Settle()
+	h.Title, h.Answer = history.Named(h.Steps), h.Reply()
+	return h, nil
+}
