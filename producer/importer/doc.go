@@ -50,7 +50,9 @@
 //     summary's id is part of the id. The version that has a summary_ref is right.
 //
 // Two different logs can hold overlapping parts of one session (snapshots). The two logs agree on
-// ids but not on positions: import the longest log.
+// ids but not on positions: import the longest log. A log that begins in the middle of a session is a
+// slice: its events have a source that ends in :from: and its first record, and its positions begin
+// at a number that grows with time. Several slices of one session can therefore be imported.
 //
 // # Sources and order
 //

@@ -18,6 +18,13 @@ type claudeImport struct {
 	native claudeRecord // buffer for the next native record
 
 	requests *requests // nil for a log without recorded requests
+	command
+}
+
+// command holds the records of the last local command.
+type command struct {
+	caveat string // before a command
+	exit   string // the command that ends the program
 }
 
 var claudeTool = model.NewTool(model.FormatClaudeCode)
@@ -94,7 +101,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		return nil
 	}
 	f := &im.record
-	*f = record{claudeRecord: rec, Origin: model.Origin{Thread: im.claudeThread(key, number), Record: rec.id(key, number), Parent: rec.ParentUUID, At: at, Line: number}}
+	*f = record{claudeRecord: rec, Origin: model.Origin{Thread: im.claudeThread(key, at, number), Record: rec.id(key, number), Parent: rec.ParentUUID, At: at, Line: number}}
 	if rec.UUID == "" {
 		im.Problem(number, model.NewLineError(model.ReasonNoUUID, ""))
 	} else {
@@ -140,13 +147,15 @@ func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (
 }
 
 // claudeThread returns the state of a thread and creates it at the first record.
-func (im *claudeImport) claudeThread(key model.ThreadKey, number int) *model.Thread {
+func (im *claudeImport) claudeThread(key model.ThreadKey, at time.Time, number int) *model.Thread {
 	if len(im.Sessions) > 0 && im.Sessions[key.Session] == nil {
 		im.Problem(number, model.NewLineError(model.ReasonSecondSession, "another session begins here; both are imported"))
 	}
 	t, isNew := im.Thread(key)
 	if isNew {
-		t.Log.Partial = im.finder.headless[key]
+		if first, headless := im.finder.headless[key]; headless && first != "" { // revision 2: revision 1 began at 0
+			t.Slice(first, at)
+		}
 		t.Log.Results, t.Log.After = make(map[uint64]model.ResultAt), make(map[uint64]int64)
 	}
 	return t

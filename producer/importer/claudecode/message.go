@@ -1,6 +1,8 @@
 package claudecode
 
 import (
+	"strings"
+
 	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/go-json-experiment/json"
@@ -22,7 +24,11 @@ func (im *claudeImport) message(r *record) error {
 		return nil
 	}
 	t := r.Thread
-	if r.isPrompt(blocks) {
+	unseen := r.IsAPIError || im.exits(r, blocks)
+	if r.ParentUUID != "" {
+		t.Log.Follows(r.ParentUUID)
+	}
+	if r.isPrompt(blocks) && !unseen {
 		t.Turn = r.Record
 		t.Log.Rewind(r.ParentUUID)
 	}
@@ -47,7 +53,7 @@ func (im *claudeImport) message(r *record) error {
 	}
 	for i := range pieces {
 		p := &pieces[i]
-		p.Role = r.role(p)
+		p.Role, p.Unseen = r.role(p), unseen
 		if r.SourceToolUseID != "" {
 			p.Extra = map[string]any{"source_tool_call_id": r.SourceToolUseID}
 		}
@@ -70,6 +76,27 @@ func (im *claudeImport) message(r *record) error {
 		return im.Summary(&r.Origin, r.Record, &summary)
 	}
 	return nil
+}
+
+// exits reports whether the record belongs to the command that ends the program: the command, the
+// caveat before it, or its output after it. No later request has these texts.
+func (im *claudeImport) exits(r *record, blocks []claudeBlock) bool {
+	if r.Type != "user" || len(blocks) != 1 || blocks[0].Type != "text" {
+		return false
+	}
+	switch text := blocks[0].Text; {
+	case strings.HasPrefix(text, "<command-name>/exit<") || strings.HasPrefix(text, "<command-name>/quit<"):
+		if im.caveat != "" && im.caveat == r.ParentUUID {
+			r.Thread.Log.Unsee(im.caveat)
+		}
+		im.exit = r.Record
+		return true
+	case strings.HasPrefix(text, "<local-command-stdout>"):
+		return im.exit != "" && im.exit == r.ParentUUID
+	case r.IsMeta && (strings.HasPrefix(text, "Caveat: ") || strings.HasPrefix(text, "<local-command-caveat>")):
+		im.caveat = r.Record
+	}
+	return false
 }
 
 // isPrompt reports whether the record begins a turn.

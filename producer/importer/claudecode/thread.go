@@ -8,13 +8,13 @@ import (
 // threadFinder finds the thread of a record. Each pass has its own finder and gives it every
 // record in file order.
 type threadFinder struct {
-	session    string                   // session of the last record that names one
-	sidechains map[callKey]string       // (session, record) → thread, for records without an agent id
-	headless   map[model.ThreadKey]bool // whether the thread's first record follows a record that the log lacks
+	session    string                     // session of the last record that names one
+	sidechains map[callKey]string         // (session, record) → thread, for records without an agent id
+	headless   map[model.ThreadKey]string // the thread's first record if it follows a record that the log lacks, else ""
 }
 
 func newThreadFinder() *threadFinder {
-	return &threadFinder{sidechains: make(map[callKey]string), headless: make(map[model.ThreadKey]bool)}
+	return &threadFinder{sidechains: make(map[callKey]string), headless: make(map[model.ThreadKey]string)}
 }
 
 // find returns the record's thread. find returns false if no record so far names a session. A
@@ -39,7 +39,10 @@ func (f *threadFinder) find(r *claudeRecord) (model.ThreadKey, bool) {
 		key.Thread = root
 	}
 	if _, begun := f.headless[key]; !begun && r.UUID != "" {
-		f.headless[key] = r.ParentUUID != ""
+		f.headless[key] = ""
+		if r.ParentUUID != "" {
+			f.headless[key] = r.UUID
+		}
 	}
 	return key, true
 }

@@ -92,6 +92,9 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded, recorded 
 		fact.Metadata["partial_window"] = true
 		lack(fact, schema.PartialEntries)
 	}
+	if t.Log.Gap && recorded == nil {
+		lack(fact, schema.PartialSlice)
+	}
 	if gap := o.At.Sub(t.lastCallTime).Seconds(); !t.lastCallTime.IsZero() && gap >= 0 {
 		fact.GapSeconds = &gap
 	}

@@ -41,7 +41,9 @@ func (e *Entry) size() *int64 {
 // projected from.
 type ItemLog struct {
 	next    int64
+	begin   int64               // first position
 	Partial bool                // the window begins before the log
+	Gap     bool                // the log lacks records in the middle of the window
 	Window  hashset.List[Entry] // in order of position
 	sizes   layerSizes          // of the window
 	stale   bool                // sizes must be summed again
@@ -56,10 +58,14 @@ type ResultAt struct {
 	Tokens   int64 // unknown when negative
 }
 
-// append adds an entry at the next position and returns the position.
-func (l *ItemLog) append(e Entry) int64 {
+// append adds an entry at the next position and returns the position. seen puts the entry into
+// the window, too.
+func (l *ItemLog) append(seen bool, e Entry) int64 {
 	e.position = l.next
 	l.next++
+	if !seen {
+		return e.position
+	}
 	l.Window.Add(e)
 	l.sizes[e.Layer].Add(&e)
 	if l.Results != nil && e.Layer == LayerToolResults {
@@ -72,6 +78,21 @@ func (l *ItemLog) append(e Entry) int64 {
 
 // Passed notes that the entries of a record are in the log.
 func (l *ItemLog) Passed(record string) { l.After[HashOf(record)] = l.next }
+
+// Follows notes a record that follows another. If the log lacks the other record, the window has a
+// gap.
+func (l *ItemLog) Follows(parent string) {
+	if _, known := l.After[HashOf(parent)]; !known && l.next > l.begin {
+		l.Gap = true
+	}
+}
+
+// Unsee removes the entries of a record from the window.
+func (l *ItemLog) Unsee(record string) {
+	gone := HashOf(record)
+	_, l.Window = l.split(func(e *Entry) bool { return e.Record == gone })
+	l.stale = true
+}
 
 // Skipped notes a record without entries. Its position is the position of its parent.
 func (l *ItemLog) Skipped(record, parent string) {
@@ -210,7 +231,7 @@ type stretch struct {
 // entries of retained.
 func (l *ItemLog) compact(thread string, retained func(*Entry) bool) (source stretch, tail hashset.List[Entry]) {
 	source.thread, source.partial = thread, l.Partial
-	l.Partial = false
+	l.Partial, l.Gap = false, false
 	tail, source.entries = l.split(retained)
 	l.Window, l.stale = tail, true
 	return source, tail

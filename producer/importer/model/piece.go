@@ -27,6 +27,7 @@ type Piece struct {
 	Size     *int64         // bytes; the length of Text where the log holds the text
 	withheld bool           // a scrubber's mark replaces the whole text, whose size is unknown
 	masked   bool           // the log marks content as withheld
+	Unseen   bool           // no model sees the piece; it has an entry of the log that is in no window
 	Extra    map[string]any // of the item's metadata
 }
 
@@ -67,6 +68,9 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 	if o.Parent != "" && o.Parent != p.ID {
 		entryFact.ParentRef = schema.Ref(o.Parent)
 	}
+	if p.Unseen {
+		item.Visibility = []string{string(schema.VisibleRuntime)}
+	}
 	if len(p.Extra) > 0 {
 		item.Metadata = maps.Clone(said)
 		maps.Copy(item.Metadata, p.Extra)
@@ -90,7 +94,7 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 		item.RedactionState = schema.RedactionMasked
 	}
 	entryFact.Tokens, entryFact.ContentDigest = item.TokenEstimate, item.ContentDigest
-	position := t.Log.append(Entry{item: p.ID, Record: o.Hashed(), toolCall: HashOfID(p.ToolCall), Layer: p.Layer, tokens: packed(item.TokenEstimate), Text: hash})
+	position := t.Log.append(!p.Unseen, Entry{item: p.ID, Record: o.Hashed(), toolCall: HashOfID(p.ToolCall), Layer: p.Layer, tokens: packed(item.TokenEstimate), Text: hash})
 	entryFact.Position = &position
 	name := append([]string{o.Record}, p.Name...)
 	if err := w.orProblem(o, w.itemFact(o, p, item, name)); err != nil {

@@ -71,6 +71,18 @@ func newThread(tool string, key ThreadKey, s *session) *Thread {
 	return t
 }
 
+// Slice makes the thread a later slice of a session, which begins with the record. The slice has a
+// source of its own, since another log can hold the earlier slices, with sequences from 1. Its
+// positions begin at a number that grows with at, so no window of an earlier slice has its items.
+func (t *Thread) Slice(record string, at time.Time) {
+	t.source += ":from:" + url.PathEscape(record)
+	begin := max(at.Unix(), 0) << sliceBits
+	t.Log.Partial, t.Log.next, t.Log.begin = true, begin, begin
+}
+
+// sliceBits leaves room for a million entries a second. Positions stay below 2⁵³.
+const sliceBits = 20
+
 // First notes a record by its hash, and reports whether the record is new to the thread.
 func (t *Thread) First(record uint64) bool { return t.seen.Add(record) }
 

@@ -6,7 +6,8 @@
 //	                             removed from the text of the answer); tool_result. Messages of another agent belong to a sub-agent
 //	trajectory                   one call per step; a step whose answer is not in the history (parsing failed) is a call without items.
 //	                             If the log has no history, the messages of the steps
-//	trajectory[].query, messages the input of the model: a difference from the history is an elision by the history processors
+//	trajectory[].query           the input of the model: a difference from the history is an elision by the history processors
+//	trajectory[].messages        before 1.1: the input of the model at the next step
 //	info.model_stats             reported totals of the last call; the use of each call is unknown. mini-swe-agent logs it in extra.response
 //	replay_config                model, problem (task), history processors
 //	info.exit_status, submission, state, execution_time: dropped, internal to the runtime

@@ -167,8 +167,9 @@ func (im *sweImport) stepOf(n int, value jsontext.Value) error {
 		return nil
 	}
 	if n == 0 {
-		shown := s.shown()
+		shown := s.first(&im.trial.room)
 		for i := range shown {
+			shown[i].Agent = im.trial.main // steps are those of the main agent
 			if err := im.oneMessage(&shown[i]); err != nil {
 				return err
 			}

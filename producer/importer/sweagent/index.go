@@ -27,11 +27,12 @@ type sweTrial struct {
 
 	told bool // the trial has elements, of any form
 
-	steps   hashset.List[sweWindow]
-	answers hashset.List[uint64] // hashes of the history's answers, in order
-	shown   []uint64             // hashes of the texts in the last window, by position
-	main    string               // agent of the first message
-	texts   hashset.List[uint64] // hashes of the main agent's messages, in order
+	steps     hashset.List[sweWindow]
+	answers   hashset.List[uint64] // hashes of the history's answers, in order
+	shown     []uint64             // hashes of the texts in the last window, by position
+	following *sweWindow           // input of the next step, nil when unknown
+	main      string               // agent of the first message
+	texts     hashset.List[uint64] // hashes of the main agent's messages, in order
 
 	identity hash.Hash // hash of the trial's beginning, nil once key is set
 	absorbed int       // number of answers in the hash
@@ -124,26 +125,39 @@ func (t *sweTrial) step(value jsontext.Value, opts model.Options) {
 		t.absorb("step", response)
 		t.absorbed++
 	}
-	w := sweWindow{answer: model.HashOf(response), shown: -1}
-	if shown := s.shown(); shown != nil {
-		w.shown = len(shown)
-		for place := range shown {
-			text := shown[place].Text()
-			h := model.HashOf(text)
-			if place < len(t.shown) && t.shown[place] == h {
-				continue
-			}
-			change := sweChange{place: place, text: h, digest: opts.Digest(text)}
-			if place < len(t.shown) { // a new position is counted with its message
-				change.tokens, _ = opts.CountTokens(t.config.Agent.Model.Name, text)
-				t.shown[place] = h
-			} else {
-				t.shown = append(t.shown, h)
-			}
-			w.changed = append(w.changed, change)
-		}
+	w := sweWindow{shown: -1}
+	if t.following != nil {
+		w, t.following = *t.following, nil
+	}
+	w.answer = model.HashOf(response)
+	switch {
+	case s.Query != nil:
+		w.shown, w.changed = t.input(s.Query, opts)
+	case s.Messages != nil: // revision 2: revision 1 took them for the input of this step
+		t.following = new(sweWindow)
+		t.following.shown, t.following.changed = t.input(s.Messages, opts)
 	}
 	t.steps.Add(w)
+}
+
+// input returns the size of an input and its differences from the previous input.
+func (t *sweTrial) input(shown []sweMessage, opts model.Options) (n int, changed []sweChange) {
+	for place := range shown {
+		text := shown[place].Text()
+		h := model.HashOf(text)
+		if place < len(t.shown) && t.shown[place] == h {
+			continue
+		}
+		change := sweChange{place: place, text: h, digest: opts.Digest(text)}
+		if place < len(t.shown) { // a new position is counted with its message
+			change.tokens, _ = opts.CountTokens(t.config.Agent.Model.Name, text)
+			t.shown[place] = h
+		} else {
+			t.shown = append(t.shown, h)
+		}
+		changed = append(changed, change)
+	}
+	return len(shown), changed
 }
 
 // message adds a message of the history to the index.
@@ -179,7 +193,7 @@ func (t *sweTrial) absorb(kind, text string) {
 func (t *sweTrial) link() {
 	t.identity.Write([]byte(t.environment + "\x00" + t.configText))
 	t.key = hex.EncodeToString(t.identity.Sum(nil)[:6])
-	t.identity, t.shown, t.room, t.answered = nil, nil, nil, -1
+	t.identity, t.shown, t.following, t.room, t.answered = nil, nil, nil, nil, -1
 	if !t.history {
 		for _, s := range t.steps.All() {
 			t.answers.Add(s.answer)

@@ -89,7 +89,7 @@ type sweStep struct {
 	Response    jsonscan.Span
 	State       jsonscan.Span // an object, or its JSON text
 	Query       []sweMessage  // input of the model
-	Messages    []sweMessage  // input of the model before 1.1
+	Messages    []sweMessage  // before 1.1: the messages after the step, which are the input of the next one
 }
 
 func (s *sweStep) Read(c *jsonscan.Cursor) bool {
@@ -112,10 +112,17 @@ func (s *sweStep) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-// shown returns the messages that the model saw, nil when the log does not hold them.
-func (s *sweStep) shown() []sweMessage {
+// first returns the messages that the model saw at the first step, nil when the log does not hold
+// them. Before 1.1, they are the messages before the step's answer.
+func (s *sweStep) first(room *[]byte) []sweMessage {
 	if s.Query != nil {
 		return s.Query
+	}
+	response := s.Response.TextIn(room)
+	for i := len(s.Messages) - 1; i >= 0; i-- {
+		if m := &s.Messages[i]; m.Role == "assistant" && !m.IsDemo && m.Text() == response {
+			return s.Messages[:i]
+		}
 	}
 	return s.Messages
 }
