@@ -271,3 +271,91 @@ func compare(wire []dialect.Block, window []schema.Block) string {
 	}
 	return ""
 }
+
+// codexSessions are sessions of the real Codex.
+var codexSessions = map[string]struct {
+	answers []modelserver.Answer
+	prompts []string
+}{
+	"tools": {
+		[]modelserver.Answer{
+			answer(modelserver.Reasoning("look first"), runs("echo one > f.txt")),
+			answer(modelserver.Text("I look."), runs("ls"), runs("cat f.txt")), done,
+		},
+		[]string{"list the files"},
+	},
+	"resume":         {[]modelserver.Answer{answer(runs("echo 1")), done, answer(runs("echo 2")), done}, []string{"one", "two"}},
+	"texts":          {[]modelserver.Answer{answer(runs(`printf '\001 "q" é'`)), done}, []string{"print 𝄞 \\u0001 \"quoted\"\n<&>"}},
+	"faults":         {[]modelserver.Answer{{Fault: modelserver.Fault{Status: 500}}, answer(runs("false")), done}, []string{"one"}},
+	"an answer only": {[]modelserver.Answer{done}, []string{"one"}},
+}
+
+func runs(command string) modelserver.Part {
+	return call("exec_command", map[string]any{"cmd": command})
+}
+
+// TestWindowsOfCodex imports rollouts that the real Codex made. The texts of each request are
+// those of the window's entries, in order; the coverage names the parts that the log lacks. The oracle is the bytes on the wire.
+func TestWindowsOfCodex(t *testing.T) {
+	t.Parallel()
+	for name, session := range codexSessions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := modelserver.New(t, modelserver.Sequence(session.answers...))
+			client := realclient.Codex(t, server.URL)
+			for i, prompt := range session.prompts {
+				args := []string{"exec", "--skip-git-repo-check"}
+				if i > 0 {
+					args = append(args, "resume", "--last")
+				}
+				client.Run(t, append(args, prompt)...)
+			}
+			got := importLogs(t, model.FormatCodex, client.Logs(t))
+			calls, entries := got.calls(t), factsOf[*schema.LogAppended](t, got)
+			for _, request := range server.Calls() {
+				if request.Status != 200 {
+					continue
+				}
+				usage := calls[request.MessageID]
+				if usage == nil {
+					t.Errorf("the log has no call %s", request.MessageID)
+					continue
+				}
+				read, err := dialect.OpenAIResponses.ReadRequest(request.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var wire, log []string
+				for _, b := range read.Blocks {
+					if b.Layer != dialect.LayerTools && b.Message >= 0 {
+						digest := testOptions().Digest(string(b.Text))
+						if b.Kind == "reasoning" { // encrypted: the log and the wire have no text but the display's
+							digest = ""
+						}
+						wire = append(wire, digest)
+					}
+				}
+				for _, e := range entries {
+					if *e.Position >= *usage.WindowFirst && *e.Position < *usage.WindowNext {
+						log = append(log, e.ContentDigest)
+					}
+				}
+				// the first text is the system prompt, which the client edits before it sends it
+				if len(wire) != len(log) || !slices.Equal(wire[1:], log[1:]) {
+					t.Errorf("%s: %d texts on the wire and %d in the log", request.MessageID, len(wire), len(log))
+				}
+				edited := slices.Contains(usage.CoverageReasons, string(schema.PartialSystem))
+				if wire[0] != log[0] && !edited || !slices.Contains(usage.CoverageReasons, string(schema.PartialTools)) {
+					t.Errorf("%s does not name what the log lacks: %v", request.MessageID, usage.CoverageReasons)
+				}
+				if u := request.Answer.Usage; *usage.Usage.UncachedInput != u.Input || *usage.Usage.CacheRead != u.CacheRead || *usage.Usage.Output != u.Output {
+					t.Errorf("%s has the usage %+v", request.MessageID, usage.Usage)
+				}
+			}
+			t.Logf("%d calls", len(calls))
+			if len(got.report.Problems) > 0 || len(got.report.Unknown) > 0 {
+				t.Errorf("problems %v, unknown %v", got.report.Problems, got.report.Unknown)
+			}
+		})
+	}
+}

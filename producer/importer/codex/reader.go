@@ -43,6 +43,7 @@ type codexEntry struct {
 	event     *codexEventMessage
 	turn      *codexTurn
 	compacted *codexCompaction
+	used      *codexUsed
 	record    string
 	at        time.Time
 	untold    bool // the time is from another line
@@ -117,6 +118,9 @@ func (e *codexEntry) target(kind string) codexPayload {
 	case codexContext:
 		e.turn = new(codexTurn)
 		return e.turn
+	case codexUsage:
+		e.used = new(codexUsed)
+		return e.used
 	case codexCompacted:
 		e.compacted = new(codexCompaction)
 		return e.compacted

@@ -154,6 +154,7 @@ const (
 	codexEvent     = "event_msg"
 	codexContext   = "turn_context"
 	codexCompacted = "compacted"
+	codexUsage     = "token_usage_record"
 )
 
 // codexHead is the payload of a session_meta line.
@@ -336,6 +337,20 @@ func (t *codexTurn) Read(c *jsonscan.Cursor) bool {
 			return c.Text(&t.TurnID)
 		case "model":
 			return c.Text(&t.Model)
+		}
+		return c.Skip()
+	})
+}
+
+// codexUsed is a token_usage_record. A token_count follows and has the counts.
+type codexUsed struct {
+	ResponseID string // the provider's id of the answer
+}
+
+func (u *codexUsed) Read(c *jsonscan.Cursor) bool {
+	return c.Members(func(name []byte) bool {
+		if string(name) == "response_id" {
+			return c.Text(&u.ResponseID)
 		}
 		return c.Skip()
 	})
