@@ -162,3 +162,34 @@ func TestTextsThatNoModelSees(t *testing.T) {
 		t.Errorf("the window has %d items; %v entries are not in it", items, last.Metadata["entries_not_in_window"])
 	}
 }
+
+// TestUnparsedAnswersOfOpenHands: a call whose answer could not be parsed saw the window of the
+// thread. Its count names a response that no event has.
+func TestUnparsedAnswersOfOpenHands(t *testing.T) {
+	t.Parallel()
+	event := func(id int, more string) string {
+		return fmt.Sprintf(`{"id":%d,"timestamp":"2026-11-01T10:00:%02d","source":"agent",%s}`, id, id, more)
+	}
+	run := func(id int, response string) string {
+		return event(id, fmt.Sprintf(`"action":"run","args":{"command":"ls"},"tool_call_metadata":{"tool_call_id":"c-%d","function_name":"run","model_response":{"id":%q,"model":"m"}}`, id, response))
+	}
+	prompt := strings.Replace(event(0, `"action":"message","args":{"content":"fix it"}`), `"agent"`, `"user"`, 1)
+	failure := event(2, `"observation":"error","content":"the tool was called without an argument"`)
+	count := func(id string) string {
+		return fmt.Sprintf(`{"model":"m","prompt_tokens":10,"completion_tokens":2,"cache_read_tokens":0,"cache_write_tokens":0,"response_id":%q}`, id)
+	}
+	log := fmt.Sprintf(`{"instance_id":"i","history":[%s],"metrics":{"token_usages":[%s]}}`,
+		strings.Join([]string{prompt, run(1, "r-1"), failure, run(3, "r-3")}, ","), strings.Join([]string{count("r-1"), count("r-2"), count("r-3")}, ","))
+	got := importAs(t, model.FormatOpenHands, "output.jsonl", []byte(log), testOptions())
+	checkValid(t, got.events)
+	usages := factsOf[*schema.UsageRecorded](t, got)
+	if len(usages) != 3 || got.report.Calls != 3 || got.report.Tokens.UncachedInput != 30 {
+		t.Fatalf("%d calls: %+v", len(usages), got.report)
+	}
+	for i, id := range []string{"r-1", "r-2", "r-3"} {
+		u := usages[i]
+		if u.CallID != id || u.WindowNext == nil || u.Metadata["background"] != nil || (u.Metadata["answer_not_in_history"] == true) != (i == 1) {
+			t.Errorf("call %d is %s, window to %v, %v", i, u.CallID, u.WindowNext, u.Metadata)
+		}
+	}
+}

@@ -10,6 +10,7 @@
 //	action:condensation          compaction with the forgotten events and the summary; without a summary an elision without stubs
 //	metrics.token_usages         the use of the calls, by response id, else in order; counts without an event are background calls, which
 //	                             saw no window of the thread
+//	observation:error            of the agent, without a cause: the call whose answer could not be parsed, and an injected_message
 //	metrics.accumulated_…        reported totals of the last call
 //	agent_state_changed, null, condensation_request, metadata, instance, test_result, error: dropped, internal to the runtime
 //

@@ -258,6 +258,12 @@ func (e *ohEvent) byAgent() bool {
 	return e.Source == "agent" && (ohActions[e.Action] || e.sdk != nil && (e.Kind == ohAction || e.Kind == ohMessage))
 }
 
+// unparsed reports whether the event stands in the place of an answer that the program could not
+// parse: an error of the agent that no action caused.
+func (e *ohEvent) unparsed() bool {
+	return e.Observation == "error" && e.Source == "agent" && e.Tool == nil && (e.Cause == nil || e.Cause.Kind() == 'n')
+}
+
 // condenses reports whether the event removed other events from the window.
 func (e *ohEvent) condenses() bool {
 	return e.Action == "condensation" || e.sdk != nil && e.Kind == ohCondensation

@@ -280,11 +280,16 @@ func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
 			c.Stop = model.ShortText(choice.FinishReason, 64)
 		}
 	}
+	if a.failed {
+		c.Extra["answer_not_in_history"] = true
+	}
 	im.fill(c, tokens, name)
 	if a == im.run.answers.Last() && len(im.run.background(im.run.rest)) == 0 {
 		im.reportTotals(c)
 	}
-	im.callID = c.ID
+	if !a.failed {
+		im.callID = c.ID
+	}
 	if err := im.Writer.Call(o, c); err != nil || a.condenser {
 		return err
 	}

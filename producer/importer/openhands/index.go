@@ -60,6 +60,7 @@ type ohAnswer struct {
 	count     int    // index of the call's counts, -1 without counts
 	before    ohBackground
 	condenser bool // a summary was written, with or without a model
+	failed    bool // the program could not parse the answer and wrote an error in its place
 }
 
 // ohBackground is a stretch of counts of calls without an event.
@@ -237,6 +238,10 @@ func (run *ohRun) event(e *ohEvent) {
 	if e.condenses() && e.args().Summary != nil {
 		run.answers.Add(ohAnswer{event: ordinal, count: -1, response: model.HashOfID(e.response()), condenser: true})
 	}
+	if e.unparsed() {
+		run.answers.Add(ohAnswer{event: ordinal, count: -1, failed: true})
+		return
+	}
 	if !e.byAgent() {
 		return
 	}
@@ -250,7 +255,8 @@ func (run *ohRun) event(e *ohEvent) {
 // link assigns the counts to the answers. The counts are in the order of the calls and may name
 // their answers. Between two named answers, the unnamed counts belong to the unnamed answers if
 // both have the same number. Otherwise they belong to calls without an event. A condensation may
-// have a count, too, because a model may have written the summary.
+// have a count, too, because a model may have written the summary. An error in the place of an
+// answer that the program could not parse has a count; revision 1 took that for a background call.
 func (run *ohRun) link() {
 	if run.linked {
 		return
@@ -264,15 +270,20 @@ func (run *ohRun) link() {
 	next := 0 // index of the next count
 	var nameless []*ohAnswer
 	settle := func(end int) (before ohBackground) {
-		if agents := slices.DeleteFunc(slices.Clone(nameless), func(a *ohAnswer) bool { return a.condenser }); end-next == len(agents) {
-			nameless = agents
+		for _, left := range [...]ohAnswer{{condenser: true}, {}, {condenser: true, failed: true}, {failed: true}} {
+			rest := slices.DeleteFunc(slices.Clone(nameless), func(a *ohAnswer) bool { return a.condenser && left.condenser || a.failed && left.failed })
+			if end-next == len(rest) {
+				nameless = rest
+				break
+			}
 		}
 		if end-next == len(nameless) {
 			for i, a := range nameless {
 				a.count = next + i
 			}
 		} else { // the owners of the counts are unknown
-			before = ohBackground{from: next, to: end, named: len(nameless) > 0}
+			named := slices.ContainsFunc(nameless, func(a *ohAnswer) bool { return !a.failed })
+			before = ohBackground{from: next, to: end, named: named}
 		}
 		nameless = nameless[:0]
 		return before
@@ -290,6 +301,19 @@ func (run *ohRun) link() {
 		}
 	}
 	run.rest = settle(run.counts.Len())
+	run.dropUncounted()
+}
+
+// dropUncounted removes the failed answers that have no count: whether a model was called is
+// unknown.
+func (run *ohAnswers) dropUncounted() {
+	var kept hashset.List[ohAnswer]
+	for _, a := range run.answers.All() {
+		if !a.failed || a.count >= 0 {
+			kept.Add(*a)
+		}
+	}
+	run.answers = kept
 }
 
 // places maps the hashes of response ids to the indexes of their counts, and sets the cost of
