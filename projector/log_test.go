@@ -354,7 +354,7 @@ func TestErased(t *testing.T) {
 	}
 	want := f.logged(erased...)
 	var tables []string
-	f.must(f.sql.QueryRow(t.Context(), "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND name NOT IN ('migrations', 'definitions', 'prices', 'checkpoints')").Scan(&tables))
+	f.must(f.sql.QueryRow(t.Context(), "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND engine = 'ReplacingMergeTree' AND name NOT IN ('migrations', 'definitions', 'prices', 'limits', 'checkpoints')").Scan(&tables))
 	for _, table := range tables {
 		f.exec("TRUNCATE TABLE " + table)
 	}

@@ -2,7 +2,8 @@
 -- Section: What did the cache cost?
 --
 -- `ctxledger prices import` adds prices. The longest pattern that matches a model applies, then the newest
--- price.
+-- price. The built-in list applies to a model without an imported price; `ctxledger prices built-in off`
+-- switches it off.
 --
 -- Parameters:
 --   model  String  text  = ''  only prices for this model; '' means all models

@@ -2,7 +2,8 @@
 -- Section: What was used?
 -- First: session_id, all_input_tokens, cache_read_tokens, all_output_tokens, api_call_count
 --
--- A total is NULL if the provider reported the bucket for no call.
+-- A total is NULL if the provider reported the bucket for no call. The recorded cost and the cost by the
+-- price list are never mixed.
 --
 -- Parameters:
 --   tenant      String  id    = ''              only this tenant; '' means all tenants
@@ -21,13 +22,22 @@
 --   reasoning_tokens       tokens    reasoning, if the provider reports it; output_tokens excludes it
 --   all_input_tokens       tokens    sum of the three kinds of input
 --   all_output_tokens      tokens    output and reasoning
+--   priced_cost            currency  sum of the priced calls by the price list; NULL if no call has a price, or in
+--       several currencies
+--   priced_currencies      text      currencies of priced_cost
+--   unpriced_calls         count     calls without a price in the price list
+--   price_sources          text      sources of the prices in priced_cost
 SELECT
     tenant, session_id, count() AS api_call_count, sum(uncached_input) AS input_tokens,
     sum(cache_written) AS cache_creation_tokens, sum(cache_read) AS cache_read_tokens, sum(output) AS output_tokens,
     sum(cost) AS cost, arraySort(groupUniqArrayIf(currency, currency != '')) AS currencies,
     sum(reasoning) AS reasoning_tokens, sum(window_tokens) AS all_input_tokens,
-    sum(output + ifNull(reasoning, 0)) AS all_output_tokens
-FROM model_calls
+    sum(output + ifNull(reasoning, 0)) AS all_output_tokens,
+    if(length(priced_currencies) > 1, NULL, sumIf(c.priced_cost, c.priced_currency != '')) AS priced_cost,
+    arraySort(groupUniqArrayIf(c.priced_currency, c.priced_currency != '')) AS priced_currencies,
+    countIf(c.priced_cost IS NULL AND NOT synthetic) AS unpriced_calls,
+    arraySort(groupUniqArrayIf(c.price_source, c.priced_cost IS NOT NULL AND c.price_source != '')) AS price_sources
+FROM call_costs AS c
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))

@@ -1,6 +1,6 @@
 -- Which sessions are there, and how big are they?
 -- Section: What was used?
--- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, agents
+-- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, priced_cost, agents
 --
 -- The newest sessions come first. Without a session_id, the query reads the table itself to find them. A
 -- row that is stored twice makes no difference there.
@@ -10,30 +10,37 @@
 --   session_id  String  id    = ''                only this session; '' means all sessions
 --   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
---   tenant             id      the tenant
---   session_id         id      the session
---   agents             text    agents of the session
---   models             text    models of its calls
---   started_at         time    time of the first fact
---   ended_at           time    time of the last fact
---   turns              count   number of turns
---   runs               count   number of runs
---   calls              count   model calls
---   max_window_tokens  tokens  largest billed window
---   uncached_input     tokens  input outside the cache
---   cache_read         tokens  input read from the cache
---   cache_written      tokens  input written to the cache
---   output             tokens  output without reasoning
---   items              count   context items
---   selections         count   number of selections
---   compactions        count   completed compactions
---   elisions           count   elision passes
---   redactions         count   number of redactions
---   gaps               count   detected gaps
---   events             count   number of facts
+--   tenant             id        the tenant
+--   session_id         id        the session
+--   agents             text      agents of the session
+--   models             text      models of its calls
+--   started_at         time      time of the first fact
+--   ended_at           time      time of the last fact
+--   turns              count     number of turns
+--   runs               count     number of runs
+--   calls              count     model calls
+--   max_window_tokens  tokens    largest billed window
+--   uncached_input     tokens    input outside the cache
+--   cache_read         tokens    input read from the cache
+--   cache_written      tokens    input written to the cache
+--   output             tokens    output without reasoning
+--   items              count     context items
+--   selections         count     number of selections
+--   compactions        count     completed compactions
+--   elisions           count     elision passes
+--   redactions         count     number of redactions
+--   gaps               count     detected gaps
+--   events             count     number of facts
+--   cost               currency  sum of the recorded costs; NULL if no cost is known
+--   priced_cost        currency  sum of the priced calls by the price list; NULL if no call has a price, or in
+--       several currencies
+--   priced_currencies  text      currencies of priced_cost
+--   unpriced_calls     count     calls without a price in the price list
+--   price_sources      text      sources of the prices in priced_cost
 SELECT
     tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input,
-    cache_read, cache_written, output, items, selections, compactions, elisions, redactions, gaps, events
+    cache_read, cache_written, output, items, selections, compactions, elisions, redactions, gaps, events,
+    cost, priced_cost, priced_currencies, unpriced_calls, price_sources
 FROM session_summary
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

@@ -277,6 +277,10 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	}
 	checkAnswers(t, data, want)
 	checkOthers(t, data, others)
+	if !strings.Contains(stdout, "\ncache breaks after pauses cost $") || !strings.Contains(stdout, ", by the built-in list of 2026-07-24") {
+		t.Errorf("no sentence about the costs:\n%s", stdout)
+	}
+	checkCosts(t, data, want)
 	first := everything(t, data)
 
 	// The stream recognises what it has just stored by its message id.

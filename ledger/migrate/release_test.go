@@ -60,7 +60,11 @@ func TestHeadersNameWhatIsNeeded(t *testing.T) {
 			continue
 		}
 		header, _, _ := strings.Cut(string(text), createView)
-		if want := "Needs: " + strings.Join(d.needs, ", ") + "."; !strings.Contains(strings.ReplaceAll(header, "\n--", ""), want) {
+		needs := strings.Join(d.needs, ", ")
+		if needs == "" {
+			needs = "nothing"
+		}
+		if want := "Needs: " + needs + "."; !strings.Contains(strings.ReplaceAll(header, "\n--", ""), want) {
 			t.Errorf("%s: the header lacks the line %q", file, "-- "+want)
 		}
 	}

@@ -31,8 +31,8 @@ const (
 var Buckets = []Bucket{BucketInput, BucketCacheRead, BucketCacheWrite5m, BucketCacheWrite1h, BucketCacheWrite, BucketOutput, BucketReasoning}
 
 // A Price is the price of the tokens of one bucket. Prices are configuration, not facts: they
-// come from no stream, a rebuild keeps them, and all tenants share them. Nothing is priced
-// until someone tells a price with its source.
+// come from no stream, a rebuild keeps them, and all tenants share them. A model without a told
+// price has that of the built-in list, which [Reader.SetBuiltIn] switches off.
 type Price struct {
 	Model      string    // the provider's name of the model; * stands for any characters, and the longest name that fits holds
 	Bucket     Bucket    // which tokens
@@ -102,8 +102,8 @@ func (p Price) row(version uint64) priceRow {
 }
 
 // ImportPrices stores prices in one block, so all of them or none. One with the model, bucket,
-// currency and beginning of an earlier one replaces it. With replace, all other prices are
-// removed. For an invalid price the error wraps [ErrPrice], and nothing is stored. The last of
+// currency and beginning of an earlier one replaces it. With replace, all other told prices are
+// removed; the built-in list stays. For an invalid price the error wraps [ErrPrice], and nothing is stored. The last of
 // two that import at the same time holds.
 func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) error {
 	for i, p := range prices {
@@ -127,23 +127,44 @@ func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) 
 	for _, p := range prices {
 		rows = append(rows, p.row(version+1))
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0}))
-	batch, err := l.sql.Conn.PrepareBatch(ctx, l.sql.Text("insert_prices"))
-	if err != nil {
-		return fmt.Errorf("store prices: %w", err)
-	}
-	for i := range rows {
-		if err := batch.AppendStruct(&rows[i]); err != nil {
-			return fmt.Errorf("store prices: %w", errors.Join(err, batch.Abort()))
-		}
-	}
-	if err := batch.Send(); err != nil {
+	if err := insert(ctx, l, "insert_prices", rows); err != nil {
 		return fmt.Errorf("store prices: %w", err)
 	}
 	return nil
 }
 
-// Prices returns every price, by model, bucket, currency and beginning.
+// insert stores rows in one block.
+func insert[Row any](ctx context.Context, l Reader, statement string, rows []Row) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0}))
+	batch, err := l.sql.Conn.PrepareBatch(ctx, l.sql.Text(statement))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := batch.AppendStruct(&rows[i]); err != nil {
+			return errors.Join(err, batch.Abort())
+		}
+	}
+	return batch.Send()
+}
+
+// builtIn is the bucket of the row that switches the built-in list off.
+const builtIn Bucket = "built_in"
+
+// SetBuiltIn switches the built-in list of prices and limits on or off, for all tenants. The list
+// is on in a new ledger. It says nothing of a model that a told price matches.
+func (l Reader) SetBuiltIn(ctx context.Context, on bool) error {
+	row := Price{Model: "*", Bucket: builtIn, Source: "switched off"}.row(uint64(time.Now().UnixNano()))
+	if on {
+		row.Removed = 1
+	}
+	if err := insert(ctx, l, "insert_prices", []priceRow{row}); err != nil {
+		return fmt.Errorf("switch the built-in list of prices: %w", err)
+	}
+	return nil
+}
+
+// Prices returns every told price, by model, bucket, currency and beginning.
 func (l Reader) Prices(ctx context.Context) ([]Price, error) {
 	var list []Price
 	for row := range l.sql.Rows(ctx, "prices", nil) {

@@ -1,6 +1,7 @@
 -- What tokens cost, as `ctxledger prices import` was told. This is configuration and no
 -- fact: a rebuild leaves it alone, and all tenants share it. The newest version of a row
--- counts, and one that says removed takes it away.
+-- counts, and one that says removed takes it away. A row with the bucket built_in switches
+-- the built-in list off.
 CREATE TABLE IF NOT EXISTS prices
 (
     model String,

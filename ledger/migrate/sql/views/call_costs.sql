@@ -39,12 +39,14 @@
 --   recomputed_price        Nullable(Float64)       currency/Mtok
 --   unpriced_buckets        Array(String)           text
 --   price_pattern           String                  text
+--   price_source            String                  text  where the price of input was read; '' without a price
+--   tags                    Array(String)           text
 CREATE OR REPLACE VIEW call_costs AS
 WITH
 ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
 rates AS
 (
-    SELECT model, groupArray((valid_from, valid_until, prices, currency, pattern)) AS rates
+    SELECT model, groupArray((valid_from, valid_until, prices, currency, pattern, source)) AS rates
     FROM model_rates
     GROUP BY model
 ),
@@ -78,5 +80,6 @@ SELECT
     if(counted, parts[6] + parts[7], NULL) AS output_cost,
     prices[2] AS cache_read_price,
     (parts[1] + parts[3] + parts[4] + parts[5]) * 1000000 / nullIf(recomputed_billed, 0) AS recomputed_price,
-    arrayFilter((b, p) -> p IS NULL, buckets, parts) AS unpriced_buckets, rate.5 AS price_pattern
+    arrayFilter((b, p) -> p IS NULL, buckets, parts) AS unpriced_buckets, rate.5 AS price_pattern,
+    rate.6 AS price_source, tags
 FROM valued;

@@ -10,6 +10,7 @@
 --   currency     String                    text
 --   pattern      String                    text
 --   prices       Array(Nullable(Float64))  currency/Mtok
+--   source       String                    text           where the price of input was read
 CREATE OR REPLACE VIEW model_rates AS
 WITH
 ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
@@ -22,7 +23,8 @@ lists AS
         arraySort(
             p -> p.6,
             groupArray(
-                (bucket, valid_from, ifNull(valid_until, never), toNullable(per_million), currency, precedence, pattern)
+                (bucket, valid_from, ifNull(valid_until, never), toNullable(per_million), currency, precedence, pattern,
+                source)
             )) AS list
     FROM model_prices
     GROUP BY model
@@ -51,5 +53,6 @@ SELECT
     arrayMap(
         (p, b) -> multiIf(
             p IS NOT NULL, p, b = 'reasoning', own[6], b IN ('cache_write_5m', 'cache_write_1h'), own[5], NULL),
-        own, buckets) AS prices
+        own, buckets) AS prices,
+    chosen.8 AS source
 FROM owned;

@@ -37,6 +37,7 @@
 --   redactions         UInt64                  count
 --   gaps               UInt64                  count
 --   facts_dropped      UInt64                  count
+--   price_sources      Array(String)           text      where the prices of priced_cost were read
 CREATE OR REPLACE VIEW session_summary AS
 SELECT
     tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
@@ -45,8 +46,8 @@ SELECT
     uniqExactIf(thread_id, thread_id != '') AS threads,
     countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,
     sum(call.4) AS output, sum(call.5) AS cost, groupUniqArrayIf(currency, currency != '') AS currencies,
-    if(length(priced_currencies) > 1, NULL, sum(call.7)) AS priced_cost,
-    arraySort(groupUniqArrayIf(priced_currency, call.7 IS NOT NULL)) AS priced_currencies,
+    if(length(priced_currencies) > 1, NULL, sumIf(call.7, priced_currency != '')) AS priced_cost,
+    arraySort(groupUniqArrayIf(priced_currency, call.7 IS NOT NULL AND priced_currency != '')) AS priced_currencies,
     countIf(kind = '' AND call.7 IS NULL) AS unpriced_calls, max(call.6) AS max_window_tokens,
     uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
     countIf(kind = 'context.log.appended') AS log_entries,
@@ -57,7 +58,8 @@ SELECT
     uniqExactIf((attempt_id, subject), kind = 'context.summary.created') AS summaries,
     uniqExactIf((attempt_id, subject), kind = 'context.redaction.applied') AS redactions,
     uniqExactIf(subject, kind = 'context.missing.detected') AS gaps,
-    countIf(kind = 'context.facts.dropped') AS facts_dropped
+    countIf(kind = 'context.facts.dropped') AS facts_dropped,
+    arraySort(groupUniqArrayIf(price_source, call.7 IS NOT NULL AND price_source != '')) AS price_sources
 FROM
 (
     SELECT
@@ -65,13 +67,13 @@ FROM
         turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
                 Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
                 Nullable(Int64), Nullable(Float64))') AS call,
-        '' AS currency, '' AS priced_currency
+        '' AS currency, '' AS priced_currency, '' AS price_source
     FROM events FINAL
     UNION ALL
     SELECT
         tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
         (uncached_input, cache_read, cache_written, output, cost, window_tokens, priced_cost), toString(currency),
-        priced_currency
+        priced_currency, price_source
     FROM call_costs
 )
 GROUP BY tenant, session_id

@@ -18,18 +18,26 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// pricesHelp explains the two forms of a price file.
-const pricesHelp = `Import the prices of tokens: queries then show money next to tokens. The ledger has no
-built-in prices. A model without a price stays unpriced, and queries count its calls.
-All tenants share the prices.
+// pricesHelp explains the forms of a price file.
+const pricesHelp = `Import the prices of tokens: queries show money next to tokens. A small built-in list
+has the prices and limits of current models on the day that its source names. It
+applies to models that no imported price matches. Queries name the sources that they
+used. ` + "`ctxledger prices built-in off`" + ` switches the list off. A model without any price
+stays unpriced, and queries count its calls. All tenants share the prices.
+
+A JSON file is LiteLLM's model_prices_and_context_window.json, as it is. It has prices
+of a token in US dollars, and the limits of models. Members without a meaning here are
+named. Wrong figures are left out and named, and the exit code is then 3.
 
 A price has a model, a bucket, a price per million tokens, a currency, optional dates,
 and its source. In a model name, * matches any characters; the longest matching name
 applies. Buckets are input, cache_read, cache_write_5m, cache_write_1h, cache_write,
-output and reasoning. CSV has these columns:
+output and reasoning. A CSV or YAML file is imported whole or not at all. CSV has these
+columns:
 
   model,bucket,per_million,currency,valid_from,valid_until,source
   example-1*,input,2.50,USD,2026-01-01,,https://example.com/prices
@@ -41,7 +49,7 @@ and YAML is a list of the same:
 func PricesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "prices", Short: "Import or list the prices of tokens", Long: pricesHelp,
-		Example: "  ctxledger prices import prices.csv\n  ctxledger prices list\n  ctxledger query model-costs",
+		Example: "  ctxledger prices import prices.csv\n  ctxledger prices list\n  ctxledger prices built-in off\n  ctxledger query model-costs",
 	}
 	var output string
 	list := &cobra.Command{
@@ -53,8 +61,8 @@ func PricesCommand(a *cli.App) *cobra.Command {
 	list.Flags().StringVarP(&output, "output", "o", "table", "table, json, csv, or parquet")
 	var replace bool
 	load := &cobra.Command{
-		Use: "import FILE", Short: "Read prices from a CSV or YAML file", Long: pricesHelp,
-		Example: "  ctxledger prices import prices.csv\n  ctxledger prices import prices.yaml --replace",
+		Use: "import FILE", Short: "Read prices from a LiteLLM, CSV or YAML file", Long: pricesHelp,
+		Example: "  ctxledger prices import prices.csv\n  ctxledger prices import prices.yaml --replace\n  ctxledger prices import model_prices_and_context_window.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.UsageError("prices import takes one file, found %d", len(args))
@@ -63,17 +71,44 @@ func PricesCommand(a *cli.App) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return importPrices(cmd.Context(), a, args[0], replace) },
 	}
-	load.Flags().BoolVar(&replace, "replace", false, "take away every price that the file does not have")
-	return cli.Group(cmd, list, load)
+	load.Flags().BoolVar(&replace, "replace", false, "take away every imported price that the file does not have")
+	return cli.Group(cmd, list, load, builtInCommand(a))
 }
 
-// importPrices stores the prices of a file, all of them or, if one is wrong, none.
+// builtInCommand switches the built-in list.
+func builtInCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "built-in on|off", Short: "Switch the built-in list of prices and limits on or off",
+		Example: "  ctxledger prices built-in off\n  ctxledger prices built-in on",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "on" && args[0] != "off" {
+				return cli.UsageError("prices built-in takes one word, on or off")
+			}
+			return nil
+		},
+		ValidArgs: []string{"on", "off"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := a.OpenLedger(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := read.Of(l).SetBuiltIn(cmd.Context(), args[0] == "on"); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "the built-in list of prices is %s\n", args[0])
+			return err
+		},
+	}
+}
+
+// importPrices stores the prices and limits of a file. Of a CSV or YAML file with a wrong price
+// nothing is stored.
 func importPrices(ctx context.Context, a *cli.App, file string, replace bool) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	prices, err := parsePrices(file, text)
+	given, err := readPrices(file, text)
 	if err != nil {
 		return cli.WithCode(cli.ExitUsage, fmt.Errorf("%s: %w; nothing was imported", file, err))
 	}
@@ -81,11 +116,58 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 	if err != nil {
 		return err
 	}
-	if err := read.Of(l).ImportPrices(ctx, prices, replace); err != nil {
+	if err := read.Of(l).ImportPrices(ctx, given.prices, replace); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "%d prices imported\n", len(prices))
-	return err
+	done := fmt.Sprintf("%d prices imported", len(given.prices))
+	if len(given.limits) > 0 {
+		if err := read.Of(l).ImportLimits(ctx, given.limits); err != nil {
+			return err
+		}
+		done += fmt.Sprintf(", and the limits of %s", ui.Plural(len(given.limits), "model"))
+	}
+	for _, note := range given.notes {
+		_ = ui.Line(a.Err, "%s: %s", file, note)
+	}
+	if _, err := fmt.Fprintln(a.Out, done); err != nil {
+		return err
+	}
+	if given.refused {
+		return cli.ErrRefused
+	}
+	return nil
+}
+
+// readPrices reads a price file: LiteLLM's if it is JSON.
+func readPrices(file string, text []byte) (given priceFile, err error) {
+	if strings.HasSuffix(file, ".json") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		given, err = parseLiteLLM(file, text)
+	} else if given.prices, err = parsePrices(file, text); err == nil {
+		given.notes = severalCurrencies(given.prices)
+	}
+	if err == nil && len(given.prices) == 0 {
+		err = errors.New("the file has no price")
+		if len(given.notes) > 0 {
+			err = fmt.Errorf("the file has no price that counts: %s", given.notes[0])
+		}
+	}
+	return given, err
+}
+
+// severalCurrencies names the models that have prices in two currencies.
+func severalCurrencies(prices []read.Price) (notes []string) {
+	currency := make(map[string]string)
+	var models []string
+	for _, p := range prices {
+		if was, ok := currency[p.Model]; ok && was != p.Currency && !slices.Contains(models, p.Model) {
+			models = append(models, p.Model)
+		}
+		currency[p.Model] = p.Currency
+	}
+	if len(models) > 0 {
+		notes = []string{"models with prices in two currencies are priced in the currency of their input: " + some(models)}
+	}
+	return notes
 }
 
 // priceFields are the columns of a price file; the last three of them may be left
@@ -102,9 +184,6 @@ func parsePrices(file string, text []byte) ([]read.Price, error) {
 	entries, err := parse(text)
 	if err != nil {
 		return nil, err
-	}
-	if len(entries) == 0 {
-		return nil, errors.New("the file has no price")
 	}
 	prices := make([]read.Price, len(entries))
 	for i, entry := range entries {

@@ -54,6 +54,9 @@ Logs of any size are read as a stream. Text is stored only with --store-text; di
 sizes and token counts are always stored. Facts that a log lacks stay unknown. For
 example, SWE-agent logs have no times.
 
+The import says at its end what the model calls cost by ` + "`ctxledger prices`" + `, and which cache
+breaks cost most of it.
+
 A second import of a log changes nothing. A log that has grown adds its new facts;
 digests therefore use the first key of the tenant. A session in several files counts
 once.
@@ -116,7 +119,8 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		return err
 	}
 	publisher := publish.New(js, 0)
-	report, others, err := publishLogs(ctx, a, publisher, format, paths, flags)
+	sessions := make(map[string]bool)
+	report, others, err := publishLogs(ctx, a, publisher, format, paths, flags, sessions)
 	for _, p := range report.Problems {
 		_ = ui.Line(a.Err, "%v", p)
 	}
@@ -151,7 +155,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	case blind:
 		fmt.Fprintln(a.Err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
 	default:
-		if err := awaitTables(ctx, a, js, before, note); err != nil {
+		if err := awaitTables(ctx, a, js, before, note, flags.tenant, slices.Sorted(maps.Keys(sessions))); err != nil {
 			const stored = "everything is in the stream, and goes into the tables while a projector runs"
 			return cli.Interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
 		}
@@ -164,8 +168,8 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 
 // publishLogs imports every file below the paths. One file's problem does not keep the others
 // out; an error is one of the stream or of the machine. others are files of folders without a
-// session log.
-func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags) (report model.Report, others []model.Problem, err error) {
+// session log. The sessions of the facts are added to sessions.
+func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags, sessions map[string]bool) (report model.Report, others []model.Problem, err error) {
 	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
 	if err != nil {
 		return report, nil, err
@@ -187,7 +191,10 @@ func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, 
 					return int64(count.Tokens), count.Estimator
 				},
 			}
-			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error { return publisher.Publish(ctx, e) })
+			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error {
+				sessions[e.SessionID] = true
+				return publisher.Publish(ctx, e)
+			})
 			bar.Done()
 			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == model.ReasonUnknownFormat {
 				others = append(others, part.Problems[0])
@@ -306,8 +313,8 @@ type lack struct {
 }
 
 // awaitTables waits until the whole stream is projected, facts of earlier imports
-// included, and reports the outcome.
-func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before streamio.LastSequences, note io.Writer) error {
+// included, and reports the outcome, with one sentence about the costs of the sessions.
+func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before streamio.LastSequences, note io.Writer, tenant string, sessions []string) error {
 	last, err := streamio.ReadLastSequences(ctx, js)
 	if err != nil {
 		return err
@@ -348,6 +355,13 @@ func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before
 		all.Events, all.Duplicates, all.Quarantined = all.Events+o.Events, all.Duplicates+o.Duplicates, all.Quarantined+o.Quarantined
 	}
 	fmt.Fprintf(note, "in the tables: %d new events, %d that were there already, %d in quarantine\n", all.Events, all.Duplicates, all.Quarantined)
+	sentence, err := headline(ctx, read.Of(l), tenant, sessions)
+	if err != nil {
+		return err
+	}
+	if sentence != "" {
+		_ = ui.Line(note, "%s", sentence)
+	}
 	fmt.Fprintln(note, "see the newest session in a browser: ctxledger report --last --out report.html"+a.Flags.DataArgument())
 	return nil
 }

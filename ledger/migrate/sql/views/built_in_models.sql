@@ -1,0 +1,55 @@
+-- One row a model of the built-in list: its prices and limits as providers published them on listed_on.
+--
+-- A price of 0 is not known. A model has the price of its smaller windows where a provider charges
+-- more above a size. cache_write is the price of a lifetime of 5 minutes.
+--
+-- Needs: nothing.
+--
+--   model              String   text            a model's name; a date may follow it
+--   listed_on          String   text            day of the list
+--   input              Float64  currency/Mtok   USD
+--   cache_read         Float64  currency/Mtok   USD
+--   cache_write        Float64  currency/Mtok   USD
+--   cache_write_1h     Float64  currency/Mtok   USD
+--   output             Float64  currency/Mtok   USD
+--   max_input_tokens   UInt32   tokens
+--   max_output_tokens  UInt32   tokens
+CREATE OR REPLACE VIEW built_in_models AS
+SELECT
+    toString(listed.1) AS model, '2026-07-24' AS listed_on, toFloat64(listed.2) AS input,
+    toFloat64(listed.3) AS cache_read, toFloat64(listed.4) AS cache_write, toFloat64(listed.5) AS cache_write_1h,
+    toFloat64(listed.6) AS output, toUInt32(listed.7) AS max_input_tokens, toUInt32(listed.8) AS max_output_tokens
+FROM
+(
+    SELECT arrayJoin([
+        ('claude-fable-5', 10.0, 1.0, 12.5, 20.0, 50.0, 1000000, 128000),
+        ('claude-haiku-4-5', 1.0, 0.1, 1.25, 2.0, 5.0, 200000, 64000),
+        ('claude-opus-4', 15.0, 1.5, 18.75, 30.0, 75.0, 200000, 32000),
+        ('claude-opus-4-1', 15.0, 1.5, 18.75, 30.0, 75.0, 200000, 32000),
+        ('claude-opus-4-5', 5.0, 0.5, 6.25, 10.0, 25.0, 200000, 64000),
+        ('claude-opus-4-6', 5.0, 0.5, 6.25, 10.0, 25.0, 1000000, 128000),
+        ('claude-opus-4-7', 5.0, 0.5, 6.25, 10.0, 25.0, 1000000, 128000),
+        ('claude-opus-4-8', 5.0, 0.5, 6.25, 10.0, 25.0, 1000000, 128000),
+        ('claude-opus-5', 5.0, 0.5, 6.25, 10.0, 25.0, 1000000, 128000),
+        ('claude-sonnet-4', 3.0, 0.3, 3.75, 6.0, 15.0, 1000000, 64000),
+        ('claude-sonnet-4-5', 3.0, 0.3, 3.75, 6.0, 15.0, 200000, 64000),
+        ('claude-sonnet-4-6', 3.0, 0.3, 3.75, 6.0, 15.0, 1000000, 64000),
+        ('claude-sonnet-5', 2.0, 0.2, 2.5, 4.0, 10.0, 1000000, 128000),
+        ('gpt-5', 1.25, 0.125, 0.0, 0.0, 10.0, 272000, 128000),
+        ('gpt-5-codex', 1.25, 0.125, 0.0, 0.0, 10.0, 272000, 128000),
+        ('gpt-5-mini', 0.25, 0.025, 0.0, 0.0, 2.0, 272000, 128000),
+        ('gpt-5-nano', 0.05, 0.005, 0.0, 0.0, 0.4, 272000, 128000),
+        ('gpt-5.1', 1.25, 0.125, 0.0, 0.0, 10.0, 272000, 128000),
+        ('gpt-5.1-codex', 1.25, 0.125, 0.0, 0.0, 10.0, 272000, 128000),
+        ('gpt-5.1-codex-max', 1.25, 0.125, 0.0, 0.0, 10.0, 272000, 128000),
+        ('gpt-5.1-codex-mini', 0.25, 0.025, 0.0, 0.0, 2.0, 272000, 128000),
+        ('gpt-5.2', 1.75, 0.175, 0.0, 0.0, 14.0, 272000, 128000),
+        ('gpt-5.2-codex', 1.75, 0.175, 0.0, 0.0, 14.0, 272000, 128000),
+        ('gpt-5.3-codex', 1.75, 0.175, 0.0, 0.0, 14.0, 272000, 128000),
+        ('gpt-5.4', 2.5, 0.25, 0.0, 0.0, 15.0, 1050000, 128000),
+        ('gpt-5.4-mini', 0.75, 0.075, 0.0, 0.0, 4.5, 400000, 128000),
+        ('gpt-5.4-nano', 0.2, 0.02, 0.0, 0.0, 1.25, 400000, 128000),
+        ('gpt-5.5', 5.0, 0.5, 0.0, 0.0, 30.0, 1050000, 128000),
+        ('gpt-5.6', 5.0, 0.5, 6.25, 0.0, 30.0, 1050000, 128000)
+    ]) AS listed
+);

@@ -1,0 +1,117 @@
+package read_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// TestBuiltInListIsThePublishedOne compares each figure of the built-in list with the price file
+// that it was read from.
+func TestBuiltInListIsThePublishedOne(t *testing.T) {
+	t.Parallel()
+	shared := os.Getenv("CTXLEDGER_SHARED")
+	if shared == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("CTXLEDGER_SHARED is unset: the prices are needed in CI")
+		}
+		t.Skip("CTXLEDGER_SHARED is unset: no prices")
+	}
+	text, err := os.ReadFile(filepath.Join(shared, "prices", "model_prices_and_context_window.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published map[string]struct {
+		Input     float64 `json:"input_cost_per_token"`
+		Read      float64 `json:"cache_read_input_token_cost"`
+		Write     float64 `json:"cache_creation_input_token_cost"`
+		WriteHour float64 `json:"cache_creation_input_token_cost_above_1hr"`
+		Output    float64 `json:"output_cost_per_token"`
+		MaxInput  float64 `json:"max_input_tokens"`
+		MaxOutput float64 `json:"max_output_tokens"`
+	}
+	if err := json.Unmarshal(text, &published); err != nil {
+		t.Fatal(err)
+	}
+	c := newCorpus(t)
+	l := c.write()
+	list := rows(t, l, "SELECT model, toJSONString([input, cache_read, cache_write, cache_write_1h, output, max_input_tokens, max_output_tokens]) FROM built_in_models ORDER BY model", nil)
+	if len(list) < 20 {
+		t.Fatalf("the list has %d models", len(list))
+	}
+	for _, row := range list {
+		var got []float64
+		if err := json.Unmarshal([]byte(row[1]), &got); err != nil {
+			t.Fatal(err)
+		}
+		name := row[0]
+		if _, ok := published[name]; !ok {
+			name += "-20250514" // the file has this model with its date only
+		}
+		p := published[name]
+		for i, want := range []float64{p.Input * 1e6, p.Read * 1e6, p.Write * 1e6, p.WriteHour * 1e6, p.Output * 1e6, p.MaxInput, p.MaxOutput} {
+			if math.Abs(got[i]-want) > 1e-9 {
+				t.Errorf("%s: figure %d is %v, published %v", name, i, got[i], want)
+			}
+		}
+	}
+}
+
+// TestBuiltInListYieldsToToldPrices: a model that a told price matches has nothing of the list,
+// and the list can be switched off and on.
+func TestBuiltInListYieldsToToldPrices(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("s1", "s1", "t1", "run-root")
+	for i, model := range []string{"claude-opus-4-5-20251101", "claude-opus-4-9", "gpt-5.2"} {
+		c.add(&schema.UsageRecorded{CallID: fmt.Sprint("call-", i), Model: model, Usage: schema.ProviderUsage{
+			UncachedInput: num(1_000_000), CacheRead: num(0), CacheWrite1h: num(1_000_000), Output: num(1_000_000),
+		}})
+	}
+	l := c.write()
+	r := read.Of(l)
+	check := func(when, want string) {
+		t.Helper()
+		got := rows(t, l, "SELECT model, round(priced_cost, 6), price_source FROM call_costs ORDER BY call_id", nil)
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", when, got, want)
+		}
+	}
+	const list = "built-in list of 2026-07-24"
+	check("new", "[[claude-opus-4-5-20251101 40 "+list+"] [claude-opus-4-9 NULL ] [gpt-5.2 NULL "+list+"]]")
+	if err := r.SetBuiltIn(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	check("off", "[[claude-opus-4-5-20251101 NULL ] [claude-opus-4-9 NULL ] [gpt-5.2 NULL ]]")
+	if err := r.SetBuiltIn(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	told := read.Price{Model: "claude*", Bucket: read.BucketInput, PerMillion: 1, Currency: "EUR", Source: "a contract"}
+	if err := r.ImportPrices(t.Context(), []read.Price{told}, true); err != nil {
+		t.Fatal(err)
+	}
+	check("told", "[[claude-opus-4-5-20251101 NULL a contract] [claude-opus-4-9 NULL a contract] [gpt-5.2 NULL "+list+"]]")
+
+	limit := read.ModelLimit{Model: "claude-opus-4-9", MaxInput: new(uint32(5)), Source: "a contract"}
+	if err := r.ImportLimits(t.Context(), []read.ModelLimit{limit}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ImportLimits(t.Context(), []read.ModelLimit{{Model: "m", Source: "a"}}); !errors.Is(err, read.ErrModelLimit) {
+		t.Errorf("a limit without figures: %v", err)
+	}
+	got := rows(t, l, "SELECT model, max_input_tokens, max_output_tokens, source FROM model_limits ORDER BY model", nil)
+	if want := "[[claude-opus-4-5-20251101 200000 64000 " + list + "] [claude-opus-4-9 5 NULL a contract] [gpt-5.2 272000 128000 " + list + "]]"; fmt.Sprint(got) != want {
+		t.Errorf("limits %v, want %s", got, want)
+	}
+	b, err := r.Bill(t.Context(), "acme", []string{"s1", "s2"})
+	if err != nil || b.Calls != 3 || b.Unpriced != 3 || b.Cost != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
