@@ -98,3 +98,9 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, value any)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that went away needs no answer
 }
+
+// Unavailable answers a request while no NATS server can be reached. Programs that connect at
+// the first request use it. The answer names no address.
+func Unavailable(w http.ResponseWriter) {
+	unavailable("the NATS server cannot be reached").problem().write(w)
+}

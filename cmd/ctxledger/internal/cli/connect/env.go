@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 )
@@ -16,6 +17,9 @@ type variable struct{ name, value, note string }
 func (p places) list() (list []variable) {
 	if p.Data != "" {
 		list = append(list, variable{name: "CTXLEDGER_DATA", value: p.Data})
+	}
+	if base, ok := strings.CutSuffix(p.Health, "/readyz"); ok { // of the SDKs that use HTTP
+		list = append(list, variable{name: "CTXLEDGER_URL", value: base})
 	}
 	if n := p.NATS; n != nil {
 		switch {

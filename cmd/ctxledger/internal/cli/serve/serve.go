@@ -9,26 +9,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/producer/gateway"
 )
 
 func ServeCommand(a *cli.App) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Show sessions in a browser, and answer the read API over HTTP",
+		Short: "Show sessions in a browser, answer the read API and take events over HTTP",
 		Long: `Serve the explorer and the read API until interrupted. The explorer shows sessions in a
 browser: the window call by call, what filled it, what was left out, and what it cost.
 "ctxledger up" contains the same server. Use serve for a ledger whose servers run
-elsewhere. It reads only, as a user that may only read where there is one.
+elsewhere. The pages read only, as a user that may only read where there is one.
 
-The address is on loopback: every user of this machine can read the pages. Another
-address is refused. To show the pages elsewhere, put a proxy with TLS and a sign-in in
+Programs publish CloudEvents with POST /v1/events, in binary, structured and batch mode.
+The answer follows the acknowledgment of JetStream and has a verdict for each event. With
+?dry_run nothing is stored. With ?all the events are stored together or not at all.
+
+The address is on loopback: every user of this machine can read the pages and publish
+events of the default tenant. Another address is refused. To show the pages elsewhere, put a proxy with TLS and a sign-in in
 front, and let it send Host localhost. If port 7070 is taken, the next free one is
 used, and a line reports it.
 
@@ -58,8 +64,9 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 		return found.ReaderDSN, err
 	})
 	defer pages.Close()
-	server := &http.Server{Handler: pages, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	fmt.Fprintf(a.Out, "explorer  http://%s/\nCtrl-C stops it.\n", listener.Addr())
+	handler := withEvents(a, pages, func() (jetstream.JetStream, error) { return a.ConnectNATS() })
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	fmt.Fprintf(a.Out, "explorer  http://%s/\nevents    http://%s%s\nCtrl-C stops it.\n", listener.Addr(), listener.Addr(), gateway.Path)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {

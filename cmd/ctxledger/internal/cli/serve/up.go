@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -20,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/producer/gateway"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -36,7 +38,8 @@ func UpCommand(a *cli.App) *cobra.Command {
 		Short: "Run NATS, ClickHouse and the projector on this machine until interrupted",
 		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for the explorer, health and
 metrics on this machine, on loopback, until interrupted. The explorer shows sessions
-in a browser. Nothing needs to be installed: the
+in a browser, and programs publish CloudEvents with POST /v1/events; see
+"ctxledger serve --help". Nothing needs to be installed: the
 first start fetches the ClickHouse engine, once. The data folder survives any
 kind of end. Other commands find the running instance by its data folder.
 
@@ -86,6 +89,7 @@ The first start makes the key.`,
 type UpAddresses struct {
 	embedded.Addresses
 	Explorer string `json:"explorer_url"`
+	Events   string `json:"events_url"`
 	Health   string `json:"health_url"`
 	Metrics  string `json:"metrics_url"`
 	Data     string `json:"data"`
@@ -134,7 +138,8 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	defer pages.Close()
 	defer status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
-		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics), Pages: pages,
+		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
+		Pages: withEvents(a, pages, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
 	}).Close()
 	alarm, err := waitReady(ctx, i, alarms)
 	if err != nil {
@@ -179,7 +184,7 @@ func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 // addressesOf tells where everything is, servers that were named included.
 func addressesOf(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
 	base := "http://" + health.String()
-	found := UpAddresses{Explorer: base + "/", Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
+	found := UpAddresses{Explorer: base + "/", Events: base + gateway.Path, Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
 		found.Addresses = i.Servers.Addresses()
 	}
@@ -231,7 +236,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		dsn = cli.WithoutPassword(found.ReaderDSN)
 	}
 	for _, line := range [][2]string{
-		{"explorer", found.Explorer}, {"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
+		{"explorer", found.Explorer}, {"events", found.Events}, {"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(a.Out, "  %-15s  %s\n", line[0], line[1])

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+)
+
+// TestEventsOverHTTP posts events to `up` and to `serve`. Both are in the ledger, the repeat of
+// one counts once, and neither a dry run nor a page of another site stores anything.
+func TestEventsOverHTTP(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	data := filepath.Join(t.TempDir(), "data")
+	found := up(t, data)
+	server := command("serve", "--data", data, "--listen", "127.0.0.1:0")
+	r, w := io.Pipe()
+	server.Stdout = w
+	server.begin(t)
+	printed := make([]byte, 200)
+	n, err := io.ReadAtLeast(r, printed, 60)
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	_, rest, ok := strings.Cut(string(printed[:n]), "events    ")
+	served, _, _ := strings.Cut(rest, "\n")
+	if err != nil || !ok {
+		t.Fatalf("serve printed %q: %v", printed[:n], err)
+	}
+	post := func(address, event string, headers ...string) (int, string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(event))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/cloudevents+json")
+		for i := 0; i < len(headers); i += 2 {
+			request.Header.Set(headers[i], headers[i+1])
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+	named := func(id string) string {
+		return strings.Replace(strings.TrimSpace(oneEvent), `"id":"`, `"id":"`+id, 1)
+	}
+	for _, c := range []struct {
+		address, event string
+		headers        []string
+		status         int
+	}{
+		{found.Events, named("up-"), nil, 200},
+		{served, named("serve-"), nil, 200},
+		{served, named("up-"), nil, 200},
+		{found.Events + "?dry_run", named("dry-"), nil, 200},
+		{found.Events, named("cross-"), []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{found.Events, `{"id":1}`, nil, 422},
+	} {
+		if status, text := post(c.address, c.event, c.headers...); status != c.status {
+			t.Errorf("%s %.40s: %d %s", c.address, c.event, status, text)
+		}
+	}
+	for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+		stdout, stderr, code := ctxledger(t, "query", "-o", "csv", "--data", data, "--sql",
+			"SELECT arrayStringConcat(arraySort(groupArray(substring(event_id, 1, 2))), ' ') AS found FROM events")
+		if code == cli.ExitDone && strings.Contains(stdout, "se up") {
+			if strings.Contains(stdout, "se up up") || strings.Contains(stdout, "dr") || strings.Contains(stdout, "cr") {
+				t.Errorf("the ledger has %s", stdout)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the ledger has %s: %s", stdout, stderr)
+		}
+	}
+	if stdout, _, _ := ctxledger(t, "connect", "env", "--data", data); !strings.Contains(stdout, "export CTXLEDGER_URL="+strings.TrimSuffix(found.Events, "/v1/events")) {
+		t.Errorf("connect env does not name the address: %s", stdout)
+	}
+}
