@@ -193,3 +193,44 @@ func TestUnparsedAnswersOfOpenHands(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsOfSubagentsInProgress: a sub-agent's calls in progress records count, and count once if
+// the sub-agent's own file has them, too. No event id is used twice for a source.
+func TestCallsOfSubagentsInProgress(t *testing.T) {
+	t.Parallel()
+	inner := func(n int) string {
+		return fmt.Sprintf(`{"type":"assistant","timestamp":"2026-11-01T10:00:%02dZ","uuid":"a-%d","requestId":"r","message":{"role":"assistant","id":"msg_sub_%d","model":"claude-x","usage":{"input_tokens":3,"output_tokens":%d},"content":[{"type":"text","text":"sub %d"}]}}`, n, n, n, n, n)
+	}
+	progress := func(n int) string {
+		return fmt.Sprintf(`{"parentUuid":"u-1","isSidechain":false,"type":"progress","sessionId":"s-1","uuid":"p-%d","timestamp":"2026-11-01T10:00:%02dZ","data":{"message":%s,"type":"agent_progress","agentId":"agent-7"}}`, n, n, inner(n))
+	}
+	lines := append(sliceLines(0, 2), progress(2), progress(3), progress(3), strings.Replace(sliceRecord(2, "user", "go on"), `"parentUuid":"u-1"`, `"parentUuid":"p-3"`, 1), sliceRecord(3, "assistant", "done"))
+	whole := importText(t, "main.jsonl", []byte(strings.Join(lines, "\n")), testOptions())
+	checkValid(t, whole.events)
+	if whole.report.Calls != 4 || whole.report.Tokens.Output != 2+2+3+2 || len(whole.report.Problems) > 0 {
+		t.Errorf("%d calls, %+v, %v", whole.report.Calls, whole.report.Tokens, whole.report.Problems)
+	}
+	var own []string
+	for n := range 4 {
+		if n >= 2 {
+			own = append(own, strings.Replace(inner(n), `"type":"assistant"`, `"type":"assistant","sessionId":"s-1","agentId":"agent-7","isSidechain":true`, 1))
+		}
+	}
+	file := importText(t, "agent-7.jsonl", []byte(strings.Join(own, "\n")), testOptions())
+	ids := make(map[string]bool)
+	for _, e := range append(whole.events, file.events...) {
+		if ids[e.Source+e.ID] {
+			t.Errorf("%s of %s is used twice", e.ID, e.Source)
+		}
+		ids[e.Source+e.ID] = true
+	}
+	whole.report.Merge(file.report)
+	if whole.report.Calls != 4 || whole.report.Tokens.Output != 9 {
+		t.Errorf("with its own file: %d calls, %+v", whole.report.Calls, whole.report.Tokens)
+	}
+	for _, u := range factsOf[*schema.UsageRecorded](t, whole) {
+		if gap := strings.Contains(fmt.Sprint(u.CoverageReasons), string(schema.PartialSlice)); gap {
+			t.Errorf("%s has a gap", u.CallID)
+		}
+	}
+}

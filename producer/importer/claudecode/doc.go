@@ -11,7 +11,9 @@
 //	api-request-blob             items of the parts that no record of a message holds
 //	api-request                  the window of the call that its answer names, as an assembly
 //	cost-state                   no fact; the report names what the client counted and the log lacks
-//	progress, file-history-snapshot, queue-operation, summary, titles, modes, other system records: dropped, internal to the program
+//	progress, agent_progress     the records of a sub-agent, under a source that ends in :progress. The sub-agent's own file tells the
+//	                             same calls; both have the provider's message id
+//	other progress, file-history-snapshot, queue-operation, summary, titles, modes, other system records: dropped, internal to the program
 //
 // # Recorded requests
 //

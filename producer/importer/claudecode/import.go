@@ -61,6 +61,7 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		return nil
 	}
 	if err == nil {
+		rec.unwrap()
 		err = rec.checkIDs()
 	}
 	if err != nil {
@@ -101,13 +102,19 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		return nil
 	}
 	f := &im.record
-	*f = record{claudeRecord: rec, Origin: model.Origin{Thread: im.claudeThread(key, at, number), Record: rec.id(key, number), Parent: rec.ParentUUID, At: at, Line: number}}
+	*f = record{claudeRecord: rec, Origin: model.Origin{Thread: im.claudeThread(key, at, number, rec.wrapped.inProgress), Record: rec.id(key, number), Parent: rec.ParentUUID, At: at, Line: number}}
+	if t := im.Threads[main(key)]; rec.wrapped.inProgress && t != nil && rec.wrapped.outer != "" {
+		t.Log.Skipped(rec.wrapped.outer, rec.wrapped.outerParent) // records of the main thread follow the outer record
+	}
 	if rec.UUID == "" {
 		im.Problem(number, model.NewLineError(model.ReasonNoUUID, ""))
 	} else {
 		f.Extra = map[string]any{"record_uuid": rec.UUID}
 	}
 	if !f.Thread.First(f.Hashed()) {
+		if rec.wrapped.inProgress {
+			return nil // the program repeats these records
+		}
 		im.Problem(number, model.NewLineError(model.ReasonDuplicateRecord, "an earlier record has this uuid"))
 		return nil
 	}
@@ -118,6 +125,11 @@ func (im *claudeImport) line(line []byte, number int, last bool) error {
 		return im.microcompact(f)
 	}
 	return im.message(f)
+}
+
+// main returns the main thread of the session.
+func main(key model.ThreadKey) model.ThreadKey {
+	return model.ThreadKey{Session: key.Session, Thread: key.Session}
 }
 
 // record is a record that becomes facts.
@@ -147,12 +159,15 @@ func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (
 }
 
 // claudeThread returns the state of a thread and creates it at the first record.
-func (im *claudeImport) claudeThread(key model.ThreadKey, at time.Time, number int) *model.Thread {
+func (im *claudeImport) claudeThread(key model.ThreadKey, at time.Time, number int, inProgress bool) *model.Thread {
 	if len(im.Sessions) > 0 && im.Sessions[key.Session] == nil {
 		im.Problem(number, model.NewLineError(model.ReasonSecondSession, "another session begins here; both are imported"))
 	}
 	t, isNew := im.Thread(key)
 	if isNew {
+		if inProgress {
+			t.InProgress()
+		}
 		if first, headless := im.finder.headless[key]; headless && first != "" { // revision 2: revision 1 began at 0
 			t.Slice(first, at)
 		}

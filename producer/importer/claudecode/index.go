@@ -34,6 +34,7 @@ type indexRecord struct {
 	IsSidechain      bool          `json:"isSidechain"`
 	IsCompactSummary bool          `json:"isCompactSummary"`
 	Message          *indexMessage `json:"message"`
+	Data             jsonscan.Span `json:"data"`
 }
 
 func (r *indexRecord) Read(c *jsonscan.Cursor) bool {
@@ -59,6 +60,8 @@ func (r *indexRecord) Read(c *jsonscan.Cursor) bool {
 			return c.Bool(&r.IsCompactSummary)
 		case "message":
 			return jsonscan.ReadNew(c, &r.Message, (*indexMessage).Read)
+		case "data":
+			return c.Span(&r.Data)
 		}
 		return c.Skip()
 	})
@@ -67,6 +70,7 @@ func (r *indexRecord) Read(c *jsonscan.Cursor) bool {
 // indexMessage is [claudeMessage] without its content.
 type indexMessage struct {
 	ID         string        `json:"id"`
+	Role       string        `json:"role"`
 	StopReason string        `json:"stop_reason"`
 	Usage      jsonscan.Span `json:"usage"`
 }
@@ -76,6 +80,8 @@ func (m *indexMessage) Read(c *jsonscan.Cursor) bool {
 		switch string(name) {
 		case "id":
 			return c.Text(&m.ID)
+		case "role":
+			return c.Text(&m.Role)
 		case "stop_reason":
 			return c.Text(&m.StopReason)
 		case "usage":
@@ -99,6 +105,7 @@ func newClaudeIndex() *claudeIndex {
 func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 	x.short = indexRecord{}
 	if model.DecodeRecord(line, &x.short, false) == nil {
+		x.short.unwrap()
 		x.requests = x.requests || x.short.Type == "api-request"
 		x.Add(number)
 	}

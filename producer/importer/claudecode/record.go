@@ -30,8 +30,16 @@ type claudeRecord struct {
 	IsAPIError        bool           `json:"isApiErrorMessage"`
 	Message           *claudeMessage `json:"message"`
 	Attachment        jsonscan.Span  `json:"attachment"`
+	Data              jsonscan.Span  `json:"data"` // of a progress record
+	wrapped           wrapping
 	Compact           *claudeCompact `json:"compactMetadata"`
 	Microcompact      *claudeElision `json:"microcompactMetadata"`
+}
+
+// wrapping names the progress record that holds a record.
+type wrapping struct {
+	inProgress         bool
+	outer, outerParent string
 }
 
 func (r *claudeRecord) Read(c *jsonscan.Cursor) bool {
@@ -79,6 +87,8 @@ func (r *claudeRecord) Read(c *jsonscan.Cursor) bool {
 			return jsonscan.ReadNew(c, &r.Message, (*claudeMessage).Read)
 		case "attachment":
 			return c.Span(&r.Attachment)
+		case "data":
+			return c.Span(&r.Data)
 		case "compactMetadata":
 			return c.Into(&r.Compact)
 		case "microcompactMetadata":

@@ -96,7 +96,7 @@ func (im *claudeImport) request(line []byte, rec *claudeRecord, key model.Thread
 		im.Problem(number, model.NewLineError(model.ReasonNoTime, "not imported: no record of the session has a time"))
 		return nil
 	}
-	o := &model.Origin{Thread: im.claudeThread(key, at, number), Record: rec.id(key, number), At: at, Line: number}
+	o := &model.Origin{Thread: im.claudeThread(key, at, number, false), Record: rec.id(key, number), At: at, Line: number}
 	if err := im.Open(&record{claudeRecord: rec, Origin: *o}); err != nil {
 		return err
 	}

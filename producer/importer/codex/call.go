@@ -23,6 +23,9 @@ type codexCalls struct {
 	bytes   hashset.List[byte]
 	written codexNumbers // the newest call
 
+	response  string         // the provider's id of the open call's answer, "" when unknown
+	responses map[int]string // by the line of the call
+
 	read codexNumbers // the next call to read
 	at   int          // position after the bytes of that call
 	held bool         // the call in read is not taken yet
@@ -50,6 +53,17 @@ func (l *codexCalls) Add(c *codexCall) {
 		}
 	}
 	l.written = n
+}
+
+// answeredBy gives the response to the call that begins in the line.
+func (l *codexCalls) answeredBy(line int) {
+	if l.response == "" {
+		return
+	}
+	if l.responses == nil {
+		l.responses = make(map[int]string)
+	}
+	l.responses[line] = l.response
 }
 
 // begins reports whether a call begins in the line. The caller must query lines in order.

@@ -178,11 +178,11 @@ func (im *codexImport) startCall(o *model.Origin, number int) error {
 		return nil
 	}
 	call := &model.ModelCall{ID: o.Record + ":call", Model: im.thread.Model, Extra: make(map[string]any)}
-	if call.Provider = im.index.responses[c.line]; call.Provider != "" {
+	if call.Provider = im.index.calls.responses[c.line]; call.Provider != "" {
 		// these versions edit the base instructions before they send them
 		call.Lacking = []string{string(schema.PartialSystem)}
 	}
-	delete(im.index.responses, c.line)
+	delete(im.index.calls.responses, c.line)
 	if c.count != nil {
 		call.Usage, call.Raw = c.count.tokens.Unpack().Buckets(), c.count.Raw()
 		call.Extra["usage_line"] = c.counted

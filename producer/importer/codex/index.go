@@ -19,15 +19,8 @@ type codexIndex struct {
 	open       codexCall               // no call if its line is 0
 	afterInput bool
 	claims     codexClaims
-	codexResponses
 	newest int // line of the newest item
 	held   int // line of the log's last message, if no event has claimed it yet
-}
-
-// codexResponses holds the ids that the provider gave to answers.
-type codexResponses struct {
-	response  string         // of the open call, "" when unknown
-	responses map[int]string // by the line of the call
 }
 
 // codexClaims pairs the user messages of a session with the events that claim them. An event
@@ -68,7 +61,7 @@ type codexBare struct {
 }
 
 func newCodexIndex() *codexIndex {
-	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError), codexResponses: codexResponses{responses: make(map[int]string)}}
+	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError)}
 }
 
 // line adds one line to the index. Pass 2 reports the lines that cannot be read.
@@ -86,7 +79,7 @@ func (x *codexIndex) line(text []byte, number int, last bool) error {
 	case e.compacted != nil:
 		x.settle()
 	case e.used != nil && !e.replay && model.ValidID(e.used.ResponseID):
-		x.response = e.used.ResponseID
+		x.calls.response = e.used.ResponseID
 	}
 	return nil
 }
@@ -153,11 +146,9 @@ func (x *codexIndex) Count() {
 func (x *codexIndex) settle() {
 	if x.open.line > 0 && x.counted {
 		x.calls.Add(&x.open)
-		if x.response != "" {
-			x.responses[x.open.line] = x.response
-		}
+		x.calls.answeredBy(x.open.line)
 	}
-	x.response = ""
+	x.calls.response = ""
 	x.open = codexCall{}
 }
 

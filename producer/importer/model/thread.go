@@ -80,6 +80,13 @@ func (t *Thread) Slice(record string, at time.Time) {
 	t.Log.Partial, t.Log.next, t.Log.begin = true, begin, begin
 }
 
+// InProgress makes the thread a sub-agent's that the log of its session tells. The source is one of
+// its own, since the sub-agent's own log tells the same records. The log lacks a part of its windows.
+func (t *Thread) InProgress() {
+	t.source += ":progress"
+	t.Log.Partial = true
+}
+
 // sliceBits leaves room for a million entries a second. Positions stay below 2⁵³.
 const sliceBits = 20
 
