@@ -53,11 +53,13 @@ func (b *backlog) next() *Tap {
 	}
 }
 
-// done removes the tap at the front.
+// done removes the tap at the front, whose bodies nobody needs any more.
 func (b *backlog) done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waiting -= b.queue[0].size()
+	b.queue[0].sent.release()
+	b.queue[0].received.release()
 	b.queue[0] = nil
 	b.queue = b.queue[1:]
 	b.wake()

@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ func (r *Recorder) record(t *Tap) error {
 	}
 	var messages []schema.Message
 	for i := range facts {
+		runtime.Gosched() // bytes that pass are more urgent
 		for _, e := range r.events(next, &facts[i]) {
 			messages = append(messages, e.Binary())
 		}

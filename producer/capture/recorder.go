@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -79,7 +80,7 @@ func Open(ctx context.Context, c Config) (*Recorder, error) {
 		content = c.Keys.Keys[0] // as imports: a repeated text has one digest
 	}
 	r.reader = observe.Reader{
-		Equality: c.Keys.Equality(),
+		Equality: c.Keys.Equality(), Yield: runtime.Gosched,
 		Count: func(model, text string) (int64, string) {
 			n := c.Counter.Count(model, text)
 			return int64(n.Tokens), n.Estimator

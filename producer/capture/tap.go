@@ -26,11 +26,10 @@ type Tap struct {
 	head     head
 	at       time.Time
 
-	mu        sync.Mutex // guards the fields below
-	sent      copied
-	received  copied
-	ended     bool
-	confirmed bool // the response has a status
+	mu       sync.Mutex // guards the fields below
+	sent     copied
+	received copied
+	ended    bool
 }
 
 // copied is the copy of a body.
@@ -39,6 +38,32 @@ type copied struct {
 	encoding string
 	kind     string // content type
 	tooLarge bool
+}
+
+// bodies are buffers of earlier exchanges. A buffer that is used again is no work for the
+// collector, which would delay the bytes that pass.
+var bodies sync.Pool
+
+// Sizes of pooled buffers.
+const leastPooled, mostPooled = 32 << 10, 4 << 20
+
+// reserve takes a buffer for n bytes.
+func (c *copied) reserve(n int) {
+	if old, ok := bodies.Get().(*[]byte); ok && cap(*old) >= n {
+		c.Buffer = *bytes.NewBuffer((*old)[:0])
+		return
+	}
+	c.Grow(n)
+}
+
+// release gives the buffer back. Nothing may refer to the body any more.
+func (c *copied) release() {
+	if n := c.Cap(); n >= leastPooled && n <= mostPooled {
+		c.Reset()
+		old := c.AvailableBuffer()
+		bodies.Put(&old)
+	}
+	c.Buffer = bytes.Buffer{}
 }
 
 func (c *copied) keep(p []byte) {
@@ -80,7 +105,7 @@ func (r *Recorder) Tap(req *http.Request) *Tap {
 	}
 	t.head.agent = agentOf(req.Header.Get("User-Agent"))
 	if n := req.ContentLength; n > 0 && n <= MaxBodyBytes {
-		t.sent.Grow(int(n))
+		t.sent.reserve(int(n))
 	}
 	for _, name := range credentialHeaders {
 		for _, value := range req.Header[name] {
@@ -140,7 +165,9 @@ func agentOf(userAgent string) string {
 func (t *Tap) Sent(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sent.keep(p)
+	if !t.ended { // a provider may answer before it has read the request
+		t.sent.keep(p)
+	}
 }
 
 // Answered notes the head of the response. uncompressed says that the body comes without the
@@ -148,7 +175,6 @@ func (t *Tap) Sent(p []byte) {
 func (t *Tap) Answered(status int, h http.Header, uncompressed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.confirmed = true
 	t.exchange.Answer.Status = status
 	t.received.kind = h.Get("Content-Type")
 	if !uncompressed {
@@ -173,7 +199,9 @@ func clean(id string) string {
 func (t *Tap) Received(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.received.keep(p)
+	if !t.ended {
+		t.received.keep(p)
+	}
 }
 
 // End gives the exchange to the recorder, also one that broke off. Later calls do nothing.

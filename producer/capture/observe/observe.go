@@ -51,13 +51,13 @@ func (s *Session) Observe(r *Reader, x *dialect.Exchange, c Call) []Fact {
 		s.Items = make(sums)
 	}
 	o := &observation{s: s, r: r, x: x, c: c}
-	o.now = s.read(r, x.Request.Model, x.Request.Blocks, s.known())
+	o.now = s.read(r, x.Request.Model, x.Request.Blocks)
 	complete := o.expand()
 	if x.Operation == dialect.CountTokens {
 		o.countOnly()
 		return o.facts
 	}
-	answered := s.read(r, x.Request.Model, x.Answer.Blocks, nil)
+	answered := s.read(r, x.Request.Model, x.Answer.Blocks)
 	o.choose()
 	o.identify()
 	o.change = compare(o.t, o.now, s.Items)
@@ -71,17 +71,6 @@ func (s *Session) Observe(r *Reader, x *dialect.Exchange, c Call) []Fact {
 	o.child()
 	o.commit(answered)
 	return o.facts
-}
-
-// known returns the blocks of all windows by their sum.
-func (s *Session) known() map[uint64]*block {
-	known := make(map[uint64]*block, 512)
-	for _, t := range slices.Backward(s.Threads) {
-		for i := range t.Blocks {
-			known[t.Blocks[i].Sum] = &t.Blocks[i]
-		}
-	}
-	return known
 }
 
 // expand puts the messages of the response that the request continues before its own. expand

@@ -173,7 +173,7 @@ type Print struct {
 
 // Read returns the print of an exchange's window.
 func Read(x *dialect.Exchange) Print {
-	return Print{x.Request.Previous, new(Session).read(new(Reader), "", x.Request.Blocks, nil)}
+	return Print{x.Request.Previous, new(Session).read(new(Reader), "", x.Request.Blocks)}
 }
 
 // Continues returns how many messages the window shares with a thread of the session, and at

@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash/maphash"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Reader computes what blocks need beyond their text.
+// Reader computes what blocks need beyond their text. A Reader is for one goroutine at a time.
 type Reader struct {
 	// Equality is the tenant's key of equality digests. The zero Key makes no digests.
 	Equality schema.Key
@@ -18,6 +19,41 @@ type Reader struct {
 	Content func(text []byte) string
 	// Count returns the tokens of a text and the name of the counter. Nil counts nothing.
 	Count func(model, text string) (tokens int64, estimator string)
+
+	// Yield is called between blocks, for a program whose other work is more urgent. Nil does
+	// nothing.
+	Yield func()
+
+	memo map[uint64]seen // blocks that were read, by the hash of their text, role, layer and session
+}
+
+// maxMemo is the number of blocks that a Reader remembers, about 200 bytes each.
+const maxMemo = 20_000
+
+// memoSeed makes hashes that nobody outside of the process can predict. Two of a million blocks
+// have one hash with a probability of 3e-8.
+var memoSeed = maphash.MakeSeed()
+
+// remembered returns the hash of a block, and what was read of it before.
+func (r *Reader) remembered(session, model string, from *dialect.Block) (uint64, seen, bool) {
+	var h maphash.Hash
+	h.SetSeed(memoSeed)
+	for _, part := range [...]string{session, model, from.Role, string(from.Layer), from.Kind} {
+		_, _ = h.WriteString(part)
+		_ = h.WriteByte(0)
+	}
+	_, _ = h.Write(from.Raw)
+	key := h.Sum64()
+	old, ok := r.memo[key]
+	return key, old, ok
+}
+
+func (r *Reader) remember(key uint64, b seen) {
+	if r.memo == nil || len(r.memo) >= maxMemo {
+		r.memo = make(map[uint64]seen)
+	}
+	b.from = nil
+	r.memo[key] = b
 }
 
 // seen is a block of an exchange with its content, and what was computed from it.
@@ -57,39 +93,44 @@ func name(prefix string, parts ...string) string {
 	return prefix + hex.EncodeToString(digestOf(list...)[:12])
 }
 
-// read computes the blocks of a window or of an answer. known are blocks by their sum, whose
-// tokens are not counted again.
-func (s *Session) read(r *Reader, model string, list []dialect.Block, known map[uint64]*block) []seen {
+// read computes the blocks of a window or of an answer. A block of a window that was read before
+// costs one pass over its text.
+func (s *Session) read(r *Reader, model string, list []dialect.Block) []seen {
 	out := make([]seen, len(list))
 	for i := range list {
 		from := &list[i]
-		canonical := Canonical(from.Raw)
-		b := block{
-			Sum: sum64(canonical, []byte(from.Role), []byte(from.Layer)), Layer: from.Layer, Kind: from.Kind, Role: from.Role,
-			Tokens: -1, InTurn: from.Message >= 0 && from.Layer != dialect.LayerSystem,
+		if r.Yield != nil && i%8 == 0 {
+			r.Yield()
 		}
-		if old := known[b.Sum]; old != nil {
-			inTurn := b.InTurn
-			b = *old
-			b.InTurn = inTurn
-			out[i] = seen{block: b, from: from}
-			continue
+		key, old, again := r.remembered(s.ID, model, from)
+		if !again {
+			old = s.readBlock(r, model, from)
+			r.remember(key, old)
 		}
-		if usable(from.ID) && (from.Layer == dialect.LayerToolCalls || from.Layer == dialect.LayerToolResults) {
-			b.Tool, b.Item = from.ID, from.ID
-			if from.Layer == dialect.LayerToolResults {
-				b.Item += ":result"
-			}
-		} else {
-			b.Item = name("block_", s.ID, string(canonical), from.Role)
-		}
-		b.Digest = r.Equality.EqualityDigest(sha256.Sum256(canonical))
-		out[i] = seen{block: b, from: from}
-		if from.Readable() && r.Count != nil {
-			out[i].Tokens, out[i].estimator = r.Count(model, string(from.Text))
-		}
+		old.from, old.InTurn = from, from.Message >= 0 && from.Layer != dialect.LayerSystem
+		out[i] = old
 	}
 	return out
+}
+
+func (s *Session) readBlock(r *Reader, model string, from *dialect.Block) seen {
+	canonical := Canonical(from.Raw)
+	b := seen{block: block{
+		Sum: sum64(canonical, []byte(from.Role), []byte(from.Layer)), Layer: from.Layer, Kind: from.Kind, Role: from.Role, Tokens: -1,
+	}}
+	if usable(from.ID) && (from.Layer == dialect.LayerToolCalls || from.Layer == dialect.LayerToolResults) {
+		b.Tool, b.Item = from.ID, from.ID
+		if from.Layer == dialect.LayerToolResults {
+			b.Item += ":result"
+		}
+	} else {
+		b.Item = name("block_", s.ID, string(canonical), from.Role)
+	}
+	b.Digest = r.Equality.EqualityDigest(sha256.Sum256(canonical))
+	if from.Readable() && r.Count != nil {
+		b.Tokens, b.estimator = r.Count(model, string(from.Text))
+	}
+	return b
 }
 
 // Canonical returns the canonical bytes of a block. A block that has none, because a member

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -71,6 +73,7 @@ func openOutbox(data string) (box *outbox.Outbox, folder string, err error) {
 
 // open connects to the stream at address, which may be away, and opens a recorder.
 func open(ctx context.Context, a *cli.App, address string, flags recordFlags, altered bool) (_ *recording, err error) {
+	tune()
 	r := &recording{app: a}
 	defer func() {
 		if err != nil {
@@ -110,6 +113,25 @@ func open(ctx context.Context, a *cli.App, address string, flags recordFlags, al
 		Log: a.Log(),
 	})
 	return r, err
+}
+
+// Settings of the collector while bytes pass: it runs less often, and the memory stays small.
+const collectAt, memoryLimit = 400, 256 << 20
+
+// threads is the number of threads for each processor. With more threads than processors the
+// system wakes a thread that has bytes to pass before one that computes.
+const threads = 4
+
+// tune keeps the collector and the recorder from delaying the bytes that pass. Settings of the
+// environment win.
+func tune() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(threads * runtime.NumCPU())
+	}
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(collectAt)
+		debug.SetMemoryLimit(memoryLimit)
+	}
 }
 
 // natsAddress returns the address of the stream, also of an instance that does not run now.
