@@ -49,10 +49,11 @@ func compare(t *thread, now []seen, items sums) change {
 	return c
 }
 
-// frontLeft reports whether the first message block of a window is among those that left.
+// frontLeft reports whether the first spoken block of a window is among those that left. A
+// reminder before it may be in both windows.
 func frontLeft(blocks []block, left []int) bool {
 	for i := range blocks {
-		if blocks[i].InTurn {
+		if blocks[i].spoken() {
 			for _, l := range left {
 				if l == i {
 					return true

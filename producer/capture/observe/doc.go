@@ -6,7 +6,7 @@
 // # Threads
 //
 // A session has threads. An exchange continues the thread whose last window shares the longest
-// prefix of message blocks. A window whose first messages hold an earlier answer of a thread
+// prefix of message blocks, reminders apart. A window whose first messages hold an earlier answer of a thread
 // also continues it: a compaction replaced its messages. Any other window begins a new thread.
 // A thread is the child of another if a tool call of the other was open when the thread began,
 // and the result of this call holds the thread's answer.

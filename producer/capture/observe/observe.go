@@ -116,7 +116,7 @@ func (o *observation) choose() {
 		}
 	}
 	begin := "empty"
-	if i := slices.IndexFunc(o.now, func(b seen) bool { return b.InTurn }); i >= 0 {
+	if i := slices.IndexFunc(o.now, func(b seen) bool { return b.spoken() }); i >= 0 {
 		begin = o.now[i].Item
 	}
 	id := name("thread_", o.s.ID, begin, setting(o.now))
@@ -129,10 +129,10 @@ func (o *observation) choose() {
 	o.t = &thread{ID: id, Opened: o.s.Items[hashOf("thread\x00"+id)] != 0, OpenFor: o.openCalls()}
 }
 
-// messages returns the number of message blocks.
+// messages returns the number of spoken blocks.
 func (t *thread) messages() (n int) {
 	for i := range t.Blocks {
-		if t.Blocks[i].InTurn {
+		if t.Blocks[i].spoken() {
 			n++
 		}
 	}

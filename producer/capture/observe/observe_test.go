@@ -303,12 +303,13 @@ func TestCompaction(t *testing.T) {
 	summary := strings.Join([]string{"The user wants a parser.", "It reads JSON lines.", "Two files were changed.", "The tests of the reader pass.", "Next comes the writer."}, "\n")
 	for proof, preface := range map[string]string{ProofEqual: "", ProofContained: "This session continues an earlier one.\n"} {
 		r := newRig(t)
-		r.send(body(user("write a parser")), `[{"type":"text","text":"a first answer that is long"}]`)
-		r.send(body(user("write a parser"), user("go on")), `[{"type":"text","text":"a second answer, long enough"}]`)
-		r.send(body(user("write a parser"), user("go on"), user("Summarise this.")),
+		const reminder = "<system-reminder>stays"
+		r.send(body(user(reminder), user("write a parser")), `[{"type":"text","text":"a first answer that is long"}]`)
+		r.send(body(user(reminder), user("write a parser"), user("go on")), `[{"type":"text","text":"a second answer, long enough"}]`)
+		r.send(body(user(reminder), user("write a parser"), user("go on"), user("Summarise this.")),
 			fmt.Sprintf(`[{"type":"text","text":%q}]`, map[bool]string{true: summary, false: "<analysis>\nwhat I think\n</analysis>\n<summary>\n" + summary + "\n</summary>"}[proof == ProofEqual]))
 		r.restart()
-		facts := r.send(body(user(preface+summary), user("and now?")), `[]`)
+		facts := r.send(body(user(preface+summary), user(reminder), user("and now?")), `[]`)
 		list := of[*schema.CompactionCompleted](facts)
 		if len(list) != 1 {
 			t.Fatalf("%s: %d compactions", proof, len(list))
@@ -341,9 +342,10 @@ func TestChild(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	found := "The bug is in the parser: it drops the last line of a file."
-	r.send(body(user("fix it")), `[{"type":"tool_use","id":"task1","name":"Task","input":{}}]`)
-	r.send(body(user("find the bug in the parser")), fmt.Sprintf(`[{"type":"text","text":%q}]`, found))
-	facts := r.send(body(user("fix it"), use("task1"), result("task1", found)), `[]`)
+	const reminder = "<system-reminder>the same for all agents"
+	r.send(body(user(reminder), user("fix it")), `[{"type":"tool_use","id":"task1","name":"Task","input":{}}]`)
+	r.send(body(user(reminder), user("find the bug in the parser")), fmt.Sprintf(`[{"type":"text","text":%q}]`, found))
+	facts := r.send(body(user(reminder), user("fix it"), use("task1"), result("task1", found)), `[]`)
 	scopes := of[*schema.ScopeOpened](facts)
 	if len(scopes) != 1 || scopes[0].ParentRunID == "" || scopes[0].ParentRunID == scopes[0].RunID {
 		t.Fatalf("%+v", scopes)

@@ -157,8 +157,12 @@ func shared(a []block, b []seen) (blocks, messages int) {
 	return blocks, messages
 }
 
-// messagesShared is shared for the message blocks alone: a client may change its system prompt
-// or its tools between two calls of a thread.
+// spoken reports whether a block is of a message, and no reminder that a client puts into the
+// windows of all of its agents.
+func (b *block) spoken() bool { return b.InTurn && b.Layer != dialect.LayerInjected }
+
+// messagesShared returns the number of spoken blocks in the equal blocks at the start of the
+// messages: a client may change its system prompt or its tools between two calls of a thread.
 func messagesShared(a []block, b []seen) (n int) {
 	i, j := 0, 0
 	for {
@@ -171,6 +175,9 @@ func messagesShared(a []block, b []seen) (n int) {
 		if i == len(a) || j == len(b) || a[i].Sum != b[j].Sum {
 			return n
 		}
-		n, i, j = n+1, i+1, j+1
+		if a[i].spoken() {
+			n++
+		}
+		i, j = i+1, j+1
 	}
 }

@@ -452,3 +452,61 @@ func TestCodexByBaseURL(t *testing.T) {
 	}
 	r.same(t, server, dialect.OpenAIResponses)
 }
+
+// TestClaudeCodeSubAgentAndResume runs the real client with a sub-agent, and then resumes its
+// session: the sub-agent's thread is a child, and no call is missing or twice.
+func TestClaudeCodeSubAgentAndResume(t *testing.T) {
+	t.Parallel()
+	usage := modelserver.Usage{Input: 100, CacheRead: 40, Output: 9}
+	const found = "The sub-agent found two files: parser.go reads lines and writer.go writes them.\nBoth have tests, and the tests of the writer are slow."
+	server, r := modelserver.New(t, modelserver.Sequence(
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Call("Agent", `{"description":"look","prompt":"Which files are there?","subagent_type":"general-purpose","run_in_background":false}`)}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text(found)}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("that is all")}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("it went on")}, Usage: usage},
+	)), newRig(t)
+	client := realclient.ClaudeCode(t, gateway(t, server.URL, r.Recorder)+"/model")
+	client.Run(t, "-p", "ask an agent", "--allowedTools", "Agent,Task", "--output-format", "json")
+	client.Run(t, "-p", "go on", "--continue", "--output-format", "json")
+	r.same(t, server, dialect.AnthropicMessages)
+	children := 0
+	for _, e := range r.facts.Events().Of(schema.TypeScopeOpened) {
+		if e.Fact.(*schema.ScopeOpened).ParentRunID != "" {
+			children++
+		}
+	}
+	if children != 1 {
+		t.Errorf("%d children\n%s", children, r.facts.Events().Of(schema.TypeScopeOpened, schema.TypeUsageRecorded).String())
+	}
+}
+
+// TestClaudeCodeCompacts lets the real client compact its window and go on. The compaction has
+// its proof, and its summariser is the call that wrote the summary.
+func TestClaudeCodeCompacts(t *testing.T) {
+	t.Parallel()
+	small := modelserver.Usage{Input: 100, Output: 9}
+	const summary = "<analysis>\nThe user asked for two commands.\n</analysis>\n\n<summary>\n1. The user wants one and two echoed.\n2. The command for one ran and printed one.\n3. The command for two is next.\n4. No file was changed so far.\n</summary>"
+	bash := func(n string) []modelserver.Part {
+		return []modelserver.Part{modelserver.Call("Bash", `{"command":"echo `+n+`","description":"d"}`)}
+	}
+	server, r := modelserver.New(t, modelserver.Sequence(
+		modelserver.Answer{Parts: bash("one"), Usage: small},
+		modelserver.Answer{Parts: bash("two"), Usage: small},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("I echoed one and two.")}, Usage: small},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text(summary)}, Usage: small},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: small},
+	)), newRig(t)
+	client := realclient.ClaudeCode(t, gateway(t, server.URL, r.Recorder)+"/model")
+	client.Run(t, "-p", "echo one, then two", "--allowedTools", "Bash", "--output-format", "json")
+	client.Run(t, "-p", "/compact", "--continue", "--output-format", "json")
+	client.Run(t, "-p", "go on", "--continue", "--output-format", "json")
+	r.same(t, server, dialect.AnthropicMessages)
+	made := r.facts.Events().Of(schema.TypeCompactionCompleted)
+	if len(made) != 1 {
+		t.Fatalf("%d compactions\n%s", len(made), r.facts.Events().Of(schema.TypeScopeOpened, schema.TypeUsageRecorded, schema.TypeInjectionRemoved).String())
+	}
+	c := made[0].Fact.(*schema.CompactionCompleted)
+	if proof := c.Validation.(map[string]any)["proof"]; proof != observe.ProofContained || c.SummarizerCallID != server.Calls()[3].MessageID {
+		t.Errorf("proof %v, summariser %s", proof, c.SummarizerCallID)
+	}
+}
