@@ -38,7 +38,7 @@ var attributes, attributeIndex = func() ([]attribute, map[string]int) {
 		{name: "type", text: func(e *Event) *string { return &e.Type }},
 		{name: "subject", text: func(e *Event) *string { return &e.Subject }},
 		{name: "time", format: func(e *Event) string { return FormatTime(e.Time) }},
-		{name: "datacontenttype", format: (*Event).contentType},
+		{name: "datacontenttype", format: contentTypeOf},
 		{name: "dataschema", text: func(e *Event) *string { return &e.DataSchema }},
 		{name: "sequence", format: func(e *Event) string { return FormatSequence(e.Sequence) }},
 		{name: "partitionkey", text: func(e *Event) *string { return &e.PartitionKey }},
@@ -88,9 +88,9 @@ func (e *Event) known(do func(a *attribute, value string)) {
 	}
 }
 
-// contentType returns the media type of the data. Data without a type is JSON, as in the
+// contentTypeOf returns the media type of the data. Data without a type is JSON, as in the
 // CloudEvents JSON format.
-func (e *Event) contentType() string {
+func contentTypeOf(e *Event) string {
 	if e.DataContentType == "" && len(e.Data) > 0 {
 		return jsonType
 	}

@@ -163,7 +163,7 @@ func (d *documentReader) takeData() {
 	default:
 		fail("/data", KindName(d.data.Kind())+" of type "+Clip(e.DataContentType), "send data that is not JSON as a string, or in data_base64")
 	}
-	e.DataContentType = e.contentType()
+	e.DataContentType = contentTypeOf(e)
 }
 
 func notJSON(err error) *Violation {
@@ -217,7 +217,7 @@ func FromCloudEvent(ce cloudevents.Event) (*Event, error) {
 	if ce.SpecVersion() != cloudevents.CloudEventsVersionV1 {
 		return nil, &Violation{Code: CodeAttribute, Pointer: "/specversion", Found: ce.SpecVersion(), Fix: "send CloudEvents 1.0"}
 	}
-	e.DataContentType = e.contentType()
+	e.DataContentType = contentTypeOf(e)
 	if err := e.Set("time", FormatTime(ce.Time())); err != nil {
 		return nil, &Violation{Code: CodeAttribute, Pointer: "/time", Found: err.Error(), Fix: "correct the time"}
 	}
@@ -260,7 +260,7 @@ func (e *Event) CloudEvent() (cloudevents.Event, error) {
 	}
 	if len(e.Data) > 0 {
 		ce.DataEncoded = e.Data
-		ce.DataBase64 = mediaType(e.contentType()) != jsonType // the SDK treats +json as text
+		ce.DataBase64 = mediaType(contentTypeOf(e)) != jsonType // the SDK treats +json as text
 	}
 	return ce, ce.Validate()
 }
