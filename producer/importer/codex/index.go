@@ -19,8 +19,8 @@ type codexIndex struct {
 	open       codexCall               // no call if its line is 0
 	afterInput bool
 	claims     codexClaims
-	newest int // line of the newest item
-	held   int // line of the log's last message, if no event has claimed it yet
+	newest     int // line of the newest item
+	held       int // line of the log's last message, if no event has claimed it yet
 }
 
 // codexClaims pairs the user messages of a session with the events that claim them. An event
