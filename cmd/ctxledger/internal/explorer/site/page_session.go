@@ -111,7 +111,7 @@ func (s *site) turn(r *http.Request, l *ledger.Ledger) (shown, error) {
 
 // callsOf returns the drawn calls of a session.
 func callsOf(ctx context.Context, l *ledger.Ledger, p source.Place) ([]river.Call, error) {
-	answers, err := source.Session(ctx, l, p)
+	answers, err := source.Calls(ctx, l, p)
 	return river.Of(answers).All(), err
 }
 

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"log/slog"
@@ -144,8 +145,17 @@ func (s *site) show(prepare page) http.HandlerFunc {
 		if status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "2")
 		}
+		w.Header().Set("Vary", "Accept-Encoding")
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.WriteHeader(status)
+			_, _ = text.WriteTo(w) // the client may be gone
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
 		w.WriteHeader(status)
-		_, _ = text.WriteTo(w) // the client may be gone
+		packed := gzip.NewWriter(w)
+		_, _ = text.WriteTo(packed) // the client may be gone
+		_ = packed.Close()
 	}
 }
 

@@ -93,6 +93,20 @@ func Session(ctx context.Context, l *ledger.Ledger, p Place) (river.Answers, err
 	return a, g.Wait()
 }
 
+// Calls reads what the calls of a session are numbered from. It is empty for an unknown session.
+func Calls(ctx context.Context, l *ledger.Ledger, p Place) (a river.Answers, err error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		a.Calls, err = answer.Ask(ctx, l, "river", p.arguments())
+		return err
+	})
+	g.Go(func() (err error) {
+		a.Layers, err = answer.Ask(ctx, l, "call-layers", p.arguments("limit", "100000"))
+		return err
+	})
+	return a, g.Wait()
+}
+
 func unknownSession(ctx context.Context, l *ledger.Ledger, p Place) error {
 	unknown := &UnknownError{Kind: "session", ID: p.Session}
 	for n := min(len(p.Session), 8); n >= 2 && len(unknown.Near) == 0; n -= 3 {

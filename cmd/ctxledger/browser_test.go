@@ -1,0 +1,41 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/browsertest"
+)
+
+// lookAtPages opens every page of the demo's session, and its report, in a real browser: wide and
+// narrow, light and dark. A page is light when it is wide and dark when it is narrow: layout does not
+// depend on the scheme.
+func lookAtPages(t *testing.T, data, base, session string) {
+	b := browsertest.Start(t)
+	base = strings.TrimSuffix(base, "/")
+	report := filepath.Join(t.TempDir(), "report.html")
+	if _, stderr, code := ctxledger(t, "report", "--session", session, "--out", report, "--data", data); code != cli.ExitDone {
+		t.Fatalf("report ended with %d: %s", code, stderr)
+	}
+	in := "?session=" + session
+	wide, narrow := browsertest.View{Width: 1280, Height: 800, Scheme: "light"}, browsertest.View{Width: 390, Height: 800, Scheme: "dark"}
+	for _, path := range []string{
+		"/", "/s/" + session, "/s/" + session + "/compactions", "/c/call-17" + in, "/i/helper-1%2Ftool-1:result" + in, "/diff" + in + "&before=turn-3&before=call-18&after=turn-3&after=call-19",
+		"/q", "/q/gaps?run=1&session_id=" + session, "/evidence", "/search?id=call-1",
+	} {
+		b.Visit(t, base+path, base, wide, narrow)
+	}
+	b.Visit(t, "file://"+report, "file://"+report, wide, narrow)
+
+	// by keyboard alone: the first link skips to the content, and the arrows walk the calls
+	b.Visit(t, base+"/c/call-17"+in, base, wide)
+	b.Press(t, "\t")
+	if focused := browsertest.Eval[string](t, b, "document.activeElement.className"); focused != "skip" {
+		t.Errorf("the first Tab is at %q", focused)
+	}
+	next := browsertest.Eval[string](t, b, "document.querySelector('a[rel=next]').href")
+	browsertest.Eval[bool](t, b, "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))")
+	b.Await(t, next)
+}

@@ -1,0 +1,188 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Browser is one tab of a browser of the test's own.
+type Browser struct {
+	tab context.Context
+	axe string
+
+	mu    sync.Mutex // guards the next two
+	said  []string   // console messages, exceptions and dialogs of the current page
+	asked []string   // addresses that the current page requested
+}
+
+// Start starts a browser until the end of the test. Without CI=true or CTXLEDGER_BROWSER=1 the
+// test is skipped.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	if os.Getenv("CI") != "true" && os.Getenv("CTXLEDGER_BROWSER") != "1" {
+		t.Skip("a browser runs in CI, or with CTXLEDGER_BROWSER=1")
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the pinned browser is for Linux on amd64")
+	}
+	dir, err := fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	axe, err := os.ReadFile(filepath.Join(dir, "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath(filepath.Join(dir, "chromium")),
+		chromedp.Flag("headless", "shell"), chromedp.Flag("no-zygote", true), chromedp.Flag("in-process-gpu", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Env("LD_LIBRARY_PATH="+filepath.Join(dir, "lib")+":"+dir, "FONTCONFIG_FILE="+filepath.Join(dir, "fonts.conf")))
+	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	t.Cleanup(stop)
+	tab, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	tab, cancel := context.WithTimeout(tab, 3*time.Minute)
+	t.Cleanup(cancel)
+	b := &Browser{tab: tab, axe: string(axe)}
+	for _, err := range []error{
+		chromedp.Do(tab, chromedp.Navigate("about:blank")),
+		chromedp.Listen(tab, b.hear),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := chromedp.Call(tab, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *Browser) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *cdpruntime.EventConsoleAPICalled:
+		b.said = append(b.said, fmt.Sprintf("console %s", e.Type))
+	case *cdpruntime.EventExceptionThrown:
+		b.said = append(b.said, "exception "+e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		b.said = append(b.said, "log "+e.Entry.Text)
+	case *page.EventJavascriptDialogOpening:
+		b.said = append(b.said, "dialog "+e.Message)
+	case *network.EventRequestWillBeSent:
+		b.asked = append(b.asked, e.Request.URL)
+	}
+}
+
+// View is how a page is looked at.
+type View struct {
+	Width, Height int64
+	Scheme        string // light or dark
+}
+
+// Visit opens a page and reports what is wrong with it in each of the views: messages, requests to
+// another place than from, violations of WCAG 2.2 AA that axe-core finds, and a page wider than the
+// screen. The page loads once, in the first view.
+func (b *Browser) Visit(t *testing.T, address, from string, views ...View) {
+	t.Helper()
+	b.mu.Lock()
+	b.said, b.asked = nil, nil
+	b.mu.Unlock()
+	for i, v := range views {
+		where := fmt.Sprintf("%s at %d, %s", address, v.Width, v.Scheme)
+		features := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: v.Scheme}}}
+		if _, err := chromedp.Call(b.tab, emulation.SetEmulatedMedia, features); err != nil {
+			t.Fatal(err)
+		}
+		if err := chromedp.Do(b.tab, chromedp.EmulateViewport(v.Width, v.Height)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := chromedp.Do(b.tab, chromedp.Navigate(address)); err != nil {
+				t.Fatalf("%s: %v", where, err)
+			}
+			if _, err := chromedp.Run(b.tab, chromedp.Evaluate[bool](b.axe+";true")); err != nil {
+				t.Fatalf("%s: %v", where, err)
+			}
+		}
+		found, err := chromedp.Run(b.tab, chromedp.Evaluate[string](runAxe, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		if found != "" {
+			t.Errorf("%s is not accessible:\n%s", where, found)
+		}
+		if wide := Eval[bool](t, b, `document.documentElement.scrollWidth > innerWidth`); wide {
+			t.Errorf("%s is wider than the screen", where)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.said) > 0 {
+		t.Errorf("%s says %v", address, b.said)
+	}
+	for _, asked := range b.asked {
+		if !strings.HasPrefix(asked, from) && !strings.HasPrefix(asked, "data:") { // the browser's own icons are data
+			t.Errorf("%s requests %.200s", address, asked)
+		}
+	}
+}
+
+// runAxe checks the current page, into which axe-core was put, and lists the violations.
+const runAxe = `axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}, resultTypes: ['violations']}).then(
+	(r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' (' + (n.any[0] || n.all[0] || n.none[0] || {message: ''}).message + ')').join(' | ')).join('\n'))`
+
+// Eval returns the value of an expression in the current page.
+func Eval[T any](t *testing.T, b *Browser, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(b.tab, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// Press sends a key to the current page.
+func (b *Browser) Press(t *testing.T, key string) {
+	t.Helper()
+	if err := chromedp.Do(b.tab, chromedp.KeyEvent(key)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Screenshot returns the current page as PNG.
+func (b *Browser) Screenshot(t *testing.T) []byte {
+	t.Helper()
+	png, err := chromedp.Run(b.tab, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return png
+}
+
+// Await waits until the browser is at an address.
+func (b *Browser) Await(t *testing.T, address string) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		// A navigation ends the wait with an error; the next one is on the new page.
+		if _, err = chromedp.Run(b.tab, chromedp.Poll[bool](fmt.Sprintf("location.href === %q", address), chromedp.WithPollingTimeout(20*time.Second))); err == nil {
+			return
+		}
+	}
+	t.Errorf("the browser is not at %s: %v", address, err)
+}
