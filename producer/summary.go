@@ -58,7 +58,7 @@ func (s Summary) writing() []schema.Fact {
 	if s.Billed == nil {
 		return nil
 	}
-	f := &schema.UsageRecorded{CallID: s.CallID, Model: s.Model, LineageID: "x:" + s.CallID}
+	f := &schema.UsageRecorded{Known: schema.Known{Fidelity: schema.FidelityStated}, CallID: s.CallID, Model: s.Model, LineageID: "x:" + s.CallID}
 	s.Billed.fill(f)
 	return []schema.Fact{f}
 }

@@ -42,12 +42,17 @@
 --   previous_turn_id  id      turn of the previous call of the lineage; empty without a known previous call
 --   previous_call_id  id      the previous call of the lineage
 --   persona          text    the persona that an item of the block sets; empty for none
+--   fidelity         text    how the window is known: wire, serialized, stated, reported or reconstructed
+--   coverage         text    whether it has all that the model received: complete or partial; empty if unknown
+--   coverage_reasons  text   why the coverage is partial; base_missing if blocks of a base are not in the ledger
 WITH
 stated AS
 (
     SELECT
         tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)) AS place, lineage_id,
-        window_first, window_next, '' AS target, '' AS assembly_id
+        window_first, window_next, '' AS target, '' AS assembly_id, '' AS base, 0 AS keep,
+        (toString(source), toString(fidelity), toString(coverage), arrayMap(r -> toString(r), coverage_reasons))
+            AS known
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
@@ -58,7 +63,7 @@ stated AS
     UNION ALL
     SELECT
         tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL,
-        concat(target, ' ', tool_call_id), assembly_id
+        concat(target, ' ', tool_call_id), assembly_id, base_assembly_id, ifNull(keep, 0), ('', '', '', [])
     FROM placements
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
@@ -72,17 +77,36 @@ told AS
         tenant AS owner, attempt_id AS attempt, any(call_id) AS call, argMax(turn_id, assembly_id != '') AS turn,
         argMax(thread_id, assembly_id != '') AS thread, max(place) AS at,
         max(lineage_id) AS lineage, max(window_first) AS begin, max(window_next) AS end,
-        groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made
+        groupArrayIf((toString(target), assembly_id, place), assembly_id != '') AS made,
+        groupArrayIf((assembly_id, base, toInt64(keep), place, attempt_id), base != '') AS based,
+        anyIf(known, assembly_id = '') AS said
     FROM stated
     GROUP BY owner, attempt, if(call_id = '', assembly_id, call_id), call_id = ''
 ),
--- The given call, and the previous call of its lineage.
+-- The given call, and the previous call of its lineage. Then the members of their assemblies: the assembly, the
+-- assembly that holds blocks of its window, and the first position that it does not hold. The last is the own one.
 (
     SELECT (
         arrayLast(
             x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5) AND {attempt_id:String} IN ('', x.10), list
         ) AS c,
-        arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list))
+        arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list) AS p,
+        arrayMap(
+            x -> arrayFlatten(
+                arrayMap(
+                    a -> arrayFold(
+                        (found, step) -> if(
+                            length(found) < step,
+                            found,
+                            arrayConcat(
+                                found,
+                                arrayMap(
+                                    l -> (a, l.2, least(l.3, found[-1].3)),
+                                    arraySlice(arrayFilter(l -> l.1 = found[-1].2 AND l.5 = x.10, links), -1)))),
+                        range(1, 64),
+                        [(a, a, toInt64(1000000001))]),
+                    x.9)),
+            [c, p]) AS members)
     FROM
     (
         SELECT arraySort(
@@ -90,8 +114,9 @@ told AS
                 (
                     at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
                     arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made)),
-                    attempt))
-        ) AS list
+                    attempt, said))
+        ) AS list,
+        arraySort(l -> l.4, groupArrayArray(based)) AS links
         FROM told
     )
 ) AS chosen,
@@ -123,10 +148,13 @@ told AS
     SELECT (
         groupArrayArrayIf(
             arrayMap(
-                (d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b), block_digests, block_items,
-                blocks),
+                (d, i, b) -> multiIf(d != '', d, notEmpty(i), arrayStringConcat(i, ' '), b),
+                arrayFilter((d, held) -> held, block_digests, held_before),
+                arrayFilter((i, held) -> held, block_items, held_before),
+                arrayFilter((b, held) -> held, blocks, held_before)),
             record_kind = 'assembly'),
-        groupArrayArrayIf(arrayFlatten(block_items), record_kind = 'assembly'),
+        groupArrayArrayIf(
+            arrayFlatten(arrayFilter((i, held) -> held, block_items, held_before)), record_kind = 'assembly'),
         groupUniqArrayIf(assembly_id, record_kind = 'injection' AND attempt_id = chosen.1.10),
         arraySort(
             groupArrayIf(
@@ -138,46 +166,86 @@ told AS
                     AND attempt_id IN ('', chosen.1.10)
                     AND (
                         at <= chosen.1.1 OR call_id != '' AND call_id = chosen.1.5 OR has(chosen.1.9, assembly_id)))))
-    FROM placements
-    PREWHERE tenant = chosen.1.2
-        AND session_id = {session_id:String}
-        AND (
-            record_kind = 'assembly' AND attempt_id = chosen.2.10 AND has(chosen.2.9, assembly_id)
-                OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id)
-                OR record_kind = 'injection' AND persona_to != '' AND thread_id = chosen.1.4)
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    FROM
+    (
+        SELECT
+            *,
+            arrayMax(arrayMap(m -> if(m.2 = assembly_id, m.3, 0), chosen.3[2])) AS until,
+            arrayMap(
+                (place, n) -> ifNull(place, ifNull(keep, 0) + toInt64(n) - 1) < until, block_positions,
+                arrayEnumerate(block_positions)) AS held_before
+        FROM placements
+        PREWHERE tenant = chosen.1.2
+            AND session_id = {session_id:String}
+            AND (
+                record_kind = 'assembly'
+                    AND attempt_id = chosen.2.10
+                    AND has(arrayMap(m -> m.2, chosen.3[2]), assembly_id)
+                    OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id)
+                    OR record_kind = 'injection' AND persona_to != '' AND thread_id = chosen.1.4)
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    )
 ) AS before,
 seen AS
 (
     SELECT
-        call_id AS call, ifNull(sequence, toInt64(stream_seq)) AS order_in_thread, toString(target) AS target,
-        'assembly' AS origin, assembly_id AS assembly, ifNull(b.3, 1000000000) AS place, b.9 AS place_given,
-        0 AS log_position, multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key,
+        of.1 AS call, if(own, place_in_thread, of.2) AS order_in_thread, of.3 AS target,
+        'assembly' AS origin, made AS assembly, b.3 AS place, b.9 AS place_given, 0 AS log_position,
+        multiIf(b.7 != '', b.7, notEmpty(b.2), arrayStringConcat(b.2, ' '), b.1) AS key,
         b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS items,
-        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction, tool_call_id AS tool_call
+        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction, of.4 AS tool_call, of.5 AS known, lacking
     FROM
     (
         SELECT
-            call_id, sequence, stream_seq, target, assembly_id, blocks, block_items, block_positions, block_layers,
-            block_roles, block_tokens, block_digests, block_redactions, tool_call_id, metadata
-        FROM placements
-        PREWHERE tenant = chosen.1.2
-            AND session_id = {session_id:String}
-            AND record_kind = 'assembly'
-            AND attempt_id = chosen.1.10
-            AND has(chosen.1.9, assembly_id)
-            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
-        LIMIT 1 BY assembly_id, JSONExtractUInt(metadata, 'part')
+            *,
+            argMax((call_id, place_in_thread, toString(target), tool_call_id, known, keep, base), until) OVER w AS of,
+            of.7 != '' AND sum(if(own, 0, length(held))) OVER w != ifNull(of.6, -1) AS lacking
+        FROM
+        (
+            SELECT
+                *, m.1 AS made, m.3 AS until, m.1 = m.2 AND m.3 > 1000000000 AS own,
+                arrayFilter(
+                    b -> b.3 < until,
+                    arrayZip(
+                        blocks, block_items,
+                        arrayMap(
+                            (place, n) -> coalesce(
+                                place, if(own AND base = '', 1000000000, ifNull(keep, 0) + toInt64(n) - 1)),
+                            block_positions, arrayEnumerate(blocks)),
+                        block_layers, block_roles, block_tokens, block_digests, block_redactions,
+                        arrayEnumerate(blocks))) AS held
+            FROM
+            (
+                SELECT
+                    call_id, ifNull(sequence, toInt64(stream_seq)) AS place_in_thread, target, assembly_id,
+                    base_assembly_id AS base, keep, blocks, block_items, block_positions, block_layers, block_roles,
+                    block_tokens, block_digests, block_redactions, tool_call_id, metadata,
+                    (
+                        toString(source), toString(fidelity), toString(coverage),
+                        arrayMap(r -> toString(r), coverage_reasons)) AS known
+                FROM placements
+                PREWHERE tenant = chosen.1.2
+                    AND session_id = {session_id:String}
+                    AND record_kind = 'assembly'
+                    AND attempt_id = chosen.1.10
+                    AND has(arrayMap(m -> m.2, chosen.3[1]), assembly_id)
+                    AND (
+                        {as_of:String} = ''
+                            OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+                ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC
+                LIMIT 1 BY assembly_id, JSONExtractUInt(metadata, 'part')
+            )
+            ARRAY JOIN arrayFilter(m -> m.2 = assembly_id, chosen.3[1]) AS m
+        )
+        WINDOW w AS (PARTITION BY made)
     )
-    ARRAY JOIN arrayZip(
-        blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
-        block_redactions, arrayEnumerate(blocks)) AS b
+    ARRAY JOIN held AS b
     UNION ALL
     SELECT
         chosen.1.5, chosen.1.1, '', 'log', '', ifNull(position, 0), 0, ifNull(position, 0), log_item_id,
         log_item_id, '', toString(role), toString(item_type), toString(name),
-        [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id
+        [if(item_ref = '', log_item_id, item_ref)], tokens, content_digest, '', tool_call_id,
+        chosen.1.11, false
     FROM
     (
         SELECT *, groupUniqArray(attempt_id) OVER (PARTITION BY position) AS attempts
@@ -241,7 +309,11 @@ SELECT
     )::Nullable(Bool) AS is_new,
     if(pass.2, if(pass.9[at] = '', pass.8, pass.9[at]), '') AS elided_level, if(pass.2, pass.10[at], '') AS reload_ref,
     w.digest AS digest, w.block AS block, chosen.1.4 AS thread_id, chosen.2.3 AS previous_turn_id,
-    chosen.2.5 AS previous_call_id, arrayLast(p -> hasAny(p.3, w.items), before.4).2 AS persona
+    chosen.2.5 AS previous_call_id, arrayLast(p -> hasAny(p.3, w.items), before.4).2 AS persona,
+    multiIf(w.known.2 != '', w.known.2, startsWith(w.known.1, 'urn:ctxledger:import:'), 'reconstructed', 'stated')
+        AS fidelity,
+    if(w.lacking, 'partial', w.known.3) AS coverage,
+    arrayDistinct(if(w.lacking, arrayPushBack(w.known.4, 'base_missing'), w.known.4)) AS coverage_reasons
 FROM
 (
     SELECT

@@ -3,6 +3,7 @@ package document
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type windows struct {
 	titles      map[string]string      // by item
 	limits      map[callKey]limits
 	attempts    bool // attempts of a turn are told apart
+	bases       bases
 }
 
 type windowKey struct{ turn, attempt, target string }
@@ -54,6 +56,7 @@ type window struct {
 	// range of its item log.
 	fromLog           bool
 	logFirst, logNext *int64
+	known             schema.Known
 }
 
 type blockLine struct {
@@ -124,14 +127,20 @@ func (w *windows) of(key windowKey) *window {
 }
 
 func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
+	blocks := make([]blockLine, 0, len(f.OrderedBlocks))
+	for i := range f.OrderedBlocks {
+		b := &f.OrderedBlocks[i]
+		blocks = append(blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
+	}
+	blocks, lacking := w.bases.whole(assemblyKey{e.SessionID, w.attempt(e), f.AssemblyID}, f, blocks)
 	found := w.of(windowKey{e.TurnID, w.attempt(e), f.Target})
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}]}
-	for i := range f.OrderedBlocks {
-		b := &f.OrderedBlocks[i]
-		found.blocks = append(found.blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
+	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}], blocks: blocks, known: f.Known}
+	if lacking {
+		found.known.Coverage = schema.CoveragePartial
+		found.known.CoverageReasons = append(slices.Clip(f.CoverageReasons), string(schema.PartialBase))
 	}
 }
 
@@ -233,6 +242,13 @@ func (w *window) draw(out *strings.Builder) {
 		fmt.Fprintf(out, ", %s kept for the answer", thousands(uint64(max(0, *w.reserved))))
 	}
 	out.WriteString("\n\n")
+	if w.known.Fidelity != "" || w.known.Coverage != "" {
+		fmt.Fprintf(out, "  How the window is known: %s", line(cmp.Or(string(w.known.Fidelity), "not recorded"), 20))
+		if w.known.Coverage == schema.CoveragePartial {
+			fmt.Fprintf(out, "; partial: %s", line(strings.Join(w.known.CoverageReasons, ", "), 80))
+		}
+		out.WriteString("\n\n")
+	}
 	if w.fromLog {
 		out.WriteString("  The runtime recorded no assembly for this call")
 		if w.logFirst != nil && w.logNext != nil {

@@ -36,6 +36,12 @@ type Placement struct {
 	BlockRedactions []string   `ch:"block_redactions"`
 	Metadata        string     `ch:"metadata"`
 	Extra           string     `ch:"extra"` // JSON of rare values
+	BaseAssemblyID  string     `ch:"base_assembly_id"`
+	Keep            *int64     `ch:"keep"`
+	BlockEqualities []string   `ch:"block_equalities"` // empty if no block has one
+	Fidelity        string     `ch:"fidelity"`
+	Coverage        string     `ch:"coverage"`
+	CoverageReasons []string   `ch:"coverage_reasons"`
 }
 
 func Assembly(h Head, f *schema.AssemblyCreated) Placement {
@@ -43,8 +49,10 @@ func Assembly(h Head, f *schema.AssemblyCreated) Placement {
 		Head: h, RecordKind: "assembly", RecordID: f.AssemblyID, CallID: f.CallID, AssemblyID: f.AssemblyID, Target: f.Target,
 		ItemRefs: schema.RefIDs(f.SourceItemRefs), RedactionState: string(f.RedactionState), BudgetRef: f.BudgetRef.ID(),
 		Extra:    assemblyExtra(f),
-		Metadata: JSONText(f.Metadata),
+		Metadata: JSONText(f.Metadata), BaseAssemblyID: f.BaseAssemblyID, Keep: f.Keep,
+		Fidelity: string(f.Fidelity), Coverage: string(f.Coverage), CoverageReasons: f.CoverageReasons,
 	}
+	row.BlockEqualities = said(f.OrderedBlocks, func(b *schema.Block) string { return b.EqualityDigest })
 	row.Blocks = each(f.OrderedBlocks, func(b *schema.Block) string { return b.Block })
 	row.BlockItems = each(f.OrderedBlocks, func(b *schema.Block) []string { return schema.RefIDs(b.ItemRefs) })
 	row.BlockPositions = each(f.OrderedBlocks, func(b *schema.Block) *int64 { return b.Position })

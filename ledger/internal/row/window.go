@@ -144,6 +144,10 @@ type Call struct {
 	Metadata             string   `ch:"metadata"`
 	Tags                 []string `ch:"tags"`
 	AnsweredModel        string   `ch:"answered_model"`
+	ProviderMessageID    string   `ch:"provider_message_id"`
+	Fidelity             string   `ch:"fidelity"`
+	Coverage             string   `ch:"coverage"`
+	CoverageReasons      []string `ch:"coverage_reasons"`
 }
 
 func NewCall(h Head, f *schema.UsageRecorded) Call {
@@ -156,6 +160,7 @@ func NewCall(h Head, f *schema.UsageRecorded) Call {
 		GapSeconds: f.GapSeconds, CacheLifetimeSeconds: f.CacheLifetimeSeconds, Cost: f.Cost, Currency: f.Currency,
 		PriceRef: f.PriceRef.ID(), StopReason: f.StopReason, WindowFirst: f.WindowFirst, WindowNext: f.WindowNext,
 		ProviderUsage: JSONText(f.ProviderUsage), Metadata: JSONText(f.Metadata), Tags: f.Tags, AnsweredModel: f.AnsweredModel,
+		ProviderMessageID: f.ProviderMessageID, Fidelity: string(f.Fidelity), Coverage: string(f.Coverage), CoverageReasons: f.CoverageReasons,
 	}
 	if window, known := u.Window(); known {
 		row.WindowTokens = &window

@@ -25,10 +25,18 @@ type callRow struct {
 	CacheRead  *int64    `ch:"cache_read"`
 	Output     *int64    `ch:"output"`
 	Metadata   string    `ch:"metadata"`
+	knownAs
+}
+
+// based is the base of an assembly, and the number of its first blocks that the assembly keeps.
+type based struct {
+	Base string `ch:"base_assembly_id"`
+	Keep *int64 `ch:"keep"`
 }
 
 type assemblyRow struct {
 	sequenced
+	based
 	Tenant   string `ch:"tenant"`
 	Turn     string `ch:"turn_id"`
 	Thread   string `ch:"thread_id"`
@@ -53,6 +61,7 @@ type call struct {
 	first, next                                  *int64
 	made                                         []assemblyRow
 	assemblies                                   []string
+	knownAs                                      // of its usage record
 }
 
 // choose returns the call that is asked for, the turn's last if none is named, and the one
@@ -87,7 +96,7 @@ func choose(usage []callRow, made []assemblyRow, turn, id, attempt string) (c, b
 	}
 	for k, u := range latest {
 		c := of(k, u.Turn, u.Thread, u.place())
-		c.lineage, c.first, c.next = u.Lineage, u.First, u.Next
+		c.lineage, c.first, c.next, c.knownAs = u.Lineage, u.First, u.Next, u.knownAs
 	}
 	var list []*call
 	for _, c := range calls {

@@ -41,6 +41,9 @@ type Block struct {
 	PreviousTurn   string   `ch:"previous_turn_id"`
 	PreviousCall   string   `ch:"previous_call_id"`
 	Persona        string   `ch:"persona"`
+	Fidelity       string   `ch:"fidelity"`
+	Coverage       string   `ch:"coverage"`
+	Reasons        []string `ch:"coverage_reasons"`
 }
 
 // Window answers as the queries window and call-size do, with the arguments of the
@@ -65,11 +68,12 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 		return nil, nil, nil
 	}
 	w := window{call: c, before: before}
+	own, earlier := chains(made, c.attempt, c.assemblies), chains(made, before.attempt, before.assemblies)
 	var s size
 	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call)
 	reads := []func() error{
 		into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures"),
-		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(c.assemblies, before.assemblies)).String()), &w.placed, "placements"),
+		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(membersOf(c.assemblies, own), membersOf(before.assemblies, earlier))).String()), &w.placed, "placements"),
 	}
 	if len(c.assemblies) == 0 && c.first != nil && c.next != nil {
 		reads = append(reads, into(ctx, r.with("first", fmt.Sprint(*c.first), "next", fmt.Sprint(*c.next)), &w.log, "log"))
@@ -80,6 +84,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	if err := together(reads...); err != nil {
 		return nil, nil, err
 	}
+	w.made, w.had = expanded(w.placed, c.attempt, c.assemblies, own), expanded(w.placed, before.attempt, before.assemblies, earlier)
 	expired, err := erased(w.erasures, r.given["session_id"])
 	if err != nil {
 		return nil, nil, err
@@ -101,6 +106,7 @@ type window struct {
 	call, before call
 	replaced     []replacedRow
 	placed       []placedRow
+	made, had    []wholeRow // the assemblies of the call, and of the one before, with all of their blocks
 	log          []logRow
 	items        []itemRow
 	erasures     []erasureRow
@@ -146,13 +152,24 @@ func (r replacedRow) covers(position int64) bool {
 // placedRow is an assembly, or a part of one, or an injection.
 type placedRow struct {
 	sequenced
-	Kind       string     `ch:"record_kind"`
-	Attempt    string     `ch:"attempt_id"`
-	Call       string     `ch:"call_id"`
-	Target     string     `ch:"target"`
-	Assembly   string     `ch:"assembly_id"`
-	Metadata   string     `ch:"metadata"`
-	Tool       string     `ch:"tool_call_id"`
+	based
+	knownAs
+	placedBlocks
+	Kind     string   `ch:"record_kind"`
+	Attempt  string   `ch:"attempt_id"`
+	Call     string   `ch:"call_id"`
+	Target   string   `ch:"target"`
+	Assembly string   `ch:"assembly_id"`
+	Metadata string   `ch:"metadata"`
+	Tool     string   `ch:"tool_call_id"`
+	Injected string   `ch:"injection_kind"`
+	Persona  string   `ch:"persona_to"`
+	ItemRefs []string `ch:"item_refs"`
+	Thread   string   `ch:"thread_id"`
+}
+
+// placedBlocks are the blocks of an assembly, in parallel.
+type placedBlocks struct {
 	Blocks     []string   `ch:"blocks"`
 	Items      [][]string `ch:"block_items"`
 	Positions  []*int64   `ch:"block_positions"`
@@ -161,10 +178,6 @@ type placedRow struct {
 	Tokens     []*int64   `ch:"block_tokens"`
 	Digests    []string   `ch:"block_digests"`
 	Redactions []string   `ch:"block_redactions"`
-	Injected   string     `ch:"injection_kind"`
-	Persona    string     `ch:"persona_to"`
-	ItemRefs   []string   `ch:"item_refs"`
-	Thread     string     `ch:"thread_id"`
 }
 
 // personaOf reports whether the row gives the model a persona, in the thread and attempt of the
@@ -260,35 +273,25 @@ var layerOf = map[string]string{"function_call": "tool_calls", "function_call_ou
 func (w *window) assembled() (drafts []draft) {
 	had, hadItems, shown := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, p := range w.placed {
-		switch {
-		case p.Kind == "injection":
+		if p.Kind == "injection" {
 			shown[p.Assembly] = shown[p.Assembly] || p.Attempt == w.call.attempt
-		case p.Attempt == w.before.attempt && slices.Contains(w.before.assemblies, p.Assembly):
-			for i := range p.Blocks {
-				had[p.key(i)] = true
-				for _, item := range p.Items[i] {
-					hadItems[item] = true
-				}
+		}
+	}
+	for _, p := range w.had {
+		for i := range p.Blocks {
+			had[p.key(i)] = true
+			for _, item := range p.Items[i] {
+				hadItems[item] = true
 			}
 		}
 	}
-	type part struct {
-		assembly string
-		part     uint64
-	}
-	seen := make(map[part]bool)
-	slices.SortStableFunc(w.placed, func(a, b placedRow) int { return cmp.Compare(b.place(), a.place()) })
-	for _, p := range w.placed {
-		this := part{p.Assembly, readMetadata(p.Metadata).Part}
-		if p.Kind != "assembly" || p.Attempt != w.call.attempt || !slices.Contains(w.call.assemblies, p.Assembly) || seen[this] {
-			continue
-		}
-		seen[this] = true
+	for _, p := range w.made {
 		for i, name := range p.Blocks {
 			d := draft{order: p.place(), place: lastPlace, key: p.key(i), Block: Block{
 				Call: p.Call, Layer: p.Layers[i], Role: p.Roles[i], Tokens: p.Tokens[i], RedactionState: p.Redactions[i], Items: p.Items[i], ToolCall: p.Tool,
 				Origin: "assembly", Injected: new(shown[p.Assembly]), Assembly: p.Assembly, Target: p.Target, Digest: p.Digests[i], Block: name,
 			}}
+			p.describe(&d.Block, p.lacking)
 			if p.Positions[i] != nil {
 				d.place = *p.Positions[i]
 			}
@@ -318,6 +321,7 @@ func (w *window) logged() (drafts []draft) {
 		d := draft{order: w.call.place, place: e.Position, Block: Block{
 			Call: w.call.call, Role: e.Role, Type: e.Type, Name: e.Name, Tokens: e.Tokens, Items: []string{item}, ToolCall: e.Tool, Origin: "log", Digest: e.Digest, Block: e.ID,
 		}}
+		w.call.describe(&d.Block, false)
 		if next, first := w.before.next, w.before.first; next != nil && *next > 0 {
 			if e.Position >= *next {
 				d.New = new(true)

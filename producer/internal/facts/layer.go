@@ -54,6 +54,7 @@ func layersOf(items []window.Item) (list []schema.LayerUsage) {
 func UsageFact(call, model string, plan window.Plan) *schema.UsageRecorded {
 	s := tokensByUseOf(plan.Window)
 	return &schema.UsageRecorded{
+		Known:  schema.Known{Fidelity: schema.FidelityStated},
 		CallID: call, Model: model, Layers: layersOf(plan.Window),
 		SystemTokens: &s.system, ToolsTokens: &s.tools, HistoryTokens: &s.history, TotalTokens: new(int64(plan.TokensAfter)),
 	}

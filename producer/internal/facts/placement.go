@@ -46,6 +46,7 @@ func Blocks(to Receiver, plan window.Plan) []schema.Block {
 
 func AssemblyFact(to Receiver, blocks []schema.Block) *schema.AssemblyCreated {
 	f := &schema.AssemblyCreated{
+		Known:      schema.Known{Fidelity: schema.FidelityStated},
 		AssemblyID: "assembly:" + to.id(), CallID: to.Call, Target: to.Target, BudgetRef: schema.Ref("budget:" + to.Call), Visibility: []string{to.Target},
 		OrderedBlocks: blocks, SourceItemRefs: make([]schema.Ref, len(blocks)), WrappingPolicy: to.Wrapping, SeparatorPolicy: to.Separator,
 	}

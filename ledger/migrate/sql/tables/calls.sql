@@ -62,6 +62,10 @@ CREATE TABLE IF NOT EXISTS calls
         ) CODEC(NONE),
     tags Array(String),
     answered_model String,
+    provider_message_id String,
+    fidelity LowCardinality(String),
+    coverage LowCardinality(String),
+    coverage_reasons Array(LowCardinality(String)),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

@@ -67,6 +67,12 @@ CREATE TABLE IF NOT EXISTS placements
         ) CODEC(NONE),
     -- JSON of what few have: binding_id of an injection; wrapping_policy and separator_policy of an assembly.
     extra String,
+    base_assembly_id String,
+    keep Nullable(Int64),
+    block_equalities Array(String),
+    fidelity LowCardinality(String),
+    coverage LowCardinality(String),
+    coverage_reasons Array(LowCardinality(String)),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1

@@ -3,6 +3,9 @@
 -- A fact that one event cannot hold comes in parts under one record id. Single values are
 -- in the first part; lists continue from part to part. Rows with part = 1 count facts.
 --
+-- An assembly with a base has its own blocks here: those after the kept ones. turn_window
+-- and assembly_bases have the others.
+--
 -- Needs: placements.
 --
 --   HEAD
@@ -25,6 +28,12 @@
 --   block_digests     Array(String)                  text
 --   block_redactions  Array(LowCardinality(String))  text
 --   metadata          String                         JSON
+--   base_assembly_id  String                         id
+--   keep              Nullable(Int64)                count
+--   block_equalities  Array(String)                  text
+--   fidelity          String                         text
+--   coverage          String                         text
+--   coverage_reasons  Array(LowCardinality(String))  text
 --   part              Int64                          count
 --   parts             Int64                          count
 CREATE OR REPLACE VIEW assemblies AS
@@ -36,7 +45,11 @@ SELECT
     budget_ref, JSONExtractString(extra, 'wrapping_policy') AS wrapping_policy,
     JSONExtractString(extra, 'separator_policy') AS separator_policy,
     blocks, block_items, block_positions, block_layers, block_roles, block_wrappers, block_tokens,
-    block_digests, block_redactions, metadata,
+    block_digests, block_redactions, metadata, base_assembly_id, keep, block_equalities,
+    multiIf(
+        fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
+    ) AS fidelity,
+    toString(coverage) AS coverage, coverage_reasons,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM placements FINAL
 WHERE record_kind = 'assembly'

@@ -1,5 +1,8 @@
 -- One row a model call, as the provider billed it; of a call recorded twice the version
--- with the most output.
+-- that is known best, and of these the one with the most output.
+--
+-- Records with one provider_message_id are of one call. The id of a call counts as that
+-- of its message where a record has none. Fidelity goes from wire to reconstructed.
 --
 -- The view reads without FINAL: one version of a call counts, so a row that is stored
 -- twice makes no difference.
@@ -38,6 +41,10 @@
 --   metadata                String                  JSON
 --   tags                    Array(String)           text
 --   answered_model          String                  text
+--   provider_message_id     String                  id
+--   fidelity                String                  text
+--   coverage                String                  text
+--   coverage_reasons        Array(LowCardinality(String))  text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -52,14 +59,22 @@ SELECT
     if(lineage_id = '', thread_id, lineage_id) AS lineage_id, assembly_id, system_digest, tools_digest,
     gap_seconds, cache_lifetime_seconds, cost, currency, price_ref, stop_reason, window_first, window_next,
     provider_usage, JSONExtractBool(metadata, 'synthetic') AS synthetic, metadata,
-    tags, answered_model
+    tags, answered_model, provider_message_id,
+    multiIf(
+        fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
+    ) AS fidelity,
+    toString(coverage) AS coverage, coverage_reasons
 FROM
 (
     SELECT
         *,
         row_number() OVER (
-            PARTITION BY tenant, session_id, attempt_id, call_id
-            ORDER BY output DESC NULLS LAST, recorded_at, stream_seq) AS version
+            PARTITION BY tenant, session_id, attempt_id, if(provider_message_id = '', call_id, provider_message_id)
+            ORDER BY
+                multiIf(
+                    fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+                    fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
+                output DESC NULLS LAST, recorded_at, stream_seq) AS version
     FROM calls
 )
 WHERE version = 1;

@@ -2,7 +2,7 @@
 --
 -- Items that an erasure took are shown as expired.
 --
--- Needs: erased_records, items, log_items, model_calls, placements, replacements.
+-- Needs: assembly_bases, erased_records, items, log_items, model_calls, placements, replacements.
 --
 --   recorded_at      DateTime64(9, 'UTC')    time
 --   event_time       DateTime64(9, 'UTC')    time
@@ -45,6 +45,9 @@
 --   redaction_state  String                  text
 --   elided           Bool                    bool
 --   elided_by        String                  id
+--   fidelity         String                  text
+--   coverage         String                  text
+--   coverage_reasons  Array(String)          text
 CREATE OR REPLACE VIEW turn_window AS
 WITH
 cuts AS
@@ -100,9 +103,34 @@ placed AS
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS latest,
         row_number() OVER (
             PARTITION BY tenant, session_id, attempt_id, assembly_id, record_kind, JSONExtractUInt(metadata, 'part')
-            ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version
+            ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version,
+        multiIf(
+            fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
+        ) AS known_as
     FROM placements FINAL
     WHERE assembly_id != ''
+),
+kept AS
+(
+    SELECT
+        p.tenant AS tenant, p.session_id AS session_id, p.attempt_id AS attempt_id, m.assembly_id AS assembly_id,
+        groupArrayArray(
+            arrayFilter(
+                b -> b.3 < m.kept_until,
+                arrayMap(
+                    (name, items, place, layer, role, tokens, digest, redaction, given) -> (
+                        name, items, ifNull(place, ifNull(p.keep, 0) + toInt64(given) - 1), layer, role, tokens, digest,
+                        redaction, given),
+                    p.blocks, p.block_items, p.block_positions, p.block_layers, p.block_roles, p.block_tokens,
+                    p.block_digests, p.block_redactions, arrayEnumerate(p.blocks)))) AS kept_blocks
+    FROM placed AS p
+    INNER JOIN assembly_bases AS m
+        ON m.tenant = p.tenant
+            AND m.session_id = p.session_id
+            AND m.attempt_id = p.attempt_id
+            AND m.member = cityHash64(p.assembly_id)
+    WHERE p.record_kind = 'assembly' AND p.version = 1
+    GROUP BY tenant, session_id, attempt_id, assembly_id
 ),
 seen AS
 (
@@ -111,13 +139,18 @@ seen AS
         run_id, attempt_id, step_id, tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
         ifNull(sequence, toInt64(stream_seq)) AS thread_order, call_id, toString(target) AS target,
         'assembly' AS origin, assembly_id, CAST(shown > 0, 'Nullable(Bool)') AS injected,
-        ifNull(b.3, 1000000000) AS place, b.9 AS place_given, CAST(NULL, 'Nullable(Int64)') AS log_position,
+        coalesce(b.3, keep + toInt64(b.9) - 1, 1000000000) AS place, b.9 AS place_given,
+        CAST(NULL, 'Nullable(Int64)') AS log_position,
         b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs,
-        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state
+        b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state, known_as, toString(coverage) AS coverage,
+        coverage_reasons, base_assembly_id != '' AND length(kept_blocks) != ifNull(keep, -1) AS lacking
     FROM placed
-    ARRAY JOIN arrayZip(
-        blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests, block_redactions,
-        arrayEnumerate(blocks)) AS b
+    LEFT JOIN kept USING (tenant, session_id, attempt_id, assembly_id)
+    ARRAY JOIN arrayConcat(
+        if(JSONExtractUInt(metadata, 'part') > 1, [], kept_blocks),
+        arrayZip(
+            blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
+            block_redactions, arrayEnumerate(blocks))) AS b
     WHERE record_kind = 'assembly' AND assembly_id = latest AND version = 1
     UNION ALL
     SELECT
@@ -125,7 +158,8 @@ seen AS
         c.turn_id, c.task_id, c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id,
         c.context_id, c.parent_run_id, c.root_run_id, c.thread_order, c.call_id, '', 'log', '', NULL,
         ifNull(l.position, 0), 0, l.position, l.log_item_id, '', toString(l.role), toString(l.item_type),
-        toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, ''
+        toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, '', c.fidelity,
+        c.coverage, c.coverage_reasons, false
     FROM model_calls AS c
     INNER JOIN
     (
@@ -180,7 +214,12 @@ SELECT
     if(d.origin = 'log' AND d.pass.2, d.pass.5[d.at], d.tokens) AS tokens,
     if(d.pass.2, coalesce(d.pass.7[d.at], if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
     d.digest AS digest, if(d.redaction_state = '', t.item.4, d.redaction_state) AS redaction_state,
-    toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by
+    toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by, d.known_as AS fidelity,
+    if(d.lacking, 'partial', d.coverage) AS coverage,
+    arrayMap(
+        r -> toString(r),
+        arrayDistinct(if(d.lacking, arrayPushBack(d.coverage_reasons, 'base_missing'), d.coverage_reasons))
+    ) AS coverage_reasons
 FROM (SELECT * FROM described WHERE origin = 'assembly' OR assembled = 0) AS d
 LEFT JOIN titles AS t ON d.tenant = t.tenant AND d.session_id = t.session_id AND d.item_refs[1] = t.item_id
 SETTINGS do_not_merge_across_partitions_select_final = 1;

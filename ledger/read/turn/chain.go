@@ -1,0 +1,151 @@
+package turn
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// A member is an assembly that holds blocks of a window: those at positions before until.
+type member struct {
+	assembly string
+	until    int64
+}
+
+// chains returns the members of each assembly's window besides the assembly itself. The nearest base
+// comes first. An assembly without a base has none.
+func chains(made []assemblyRow, attempt string, assemblies []string) map[string][]member {
+	based := make(map[string]assemblyRow)
+	for _, a := range made {
+		if old, has := based[a.Assembly]; a.Base != "" && a.Attempt == attempt && (!has || a.place() > old.place()) {
+			based[a.Assembly] = a
+		}
+	}
+	list := make(map[string][]member)
+	for _, id := range assemblies {
+		at, until := id, int64(lastPlace)
+		for range schema.MaxAssemblyChain - 1 {
+			a, has := based[at]
+			if !has {
+				break
+			}
+			at, until = a.Base, min(until, a.keep())
+			list[id] = append(list[id], member{at, until})
+		}
+	}
+	return list
+}
+
+// membersOf returns the assemblies and all members of their windows.
+func membersOf(assemblies []string, chains map[string][]member) []string {
+	all := slices.Clone(assemblies)
+	for _, list := range chains {
+		for _, m := range list {
+			all = append(all, m.assembly)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (b based) keep() int64 {
+	if b.Keep == nil {
+		return 0
+	}
+	return *b.Keep
+}
+
+// wholeRow is an assembly, or a part of one, with the blocks that it keeps of its base in the first part.
+type wholeRow struct {
+	placedRow
+	lacking bool // whether kept blocks are in no row
+}
+
+// expanded returns the rows of the attempt's assemblies with all blocks of their windows.
+func expanded(placed []placedRow, attempt string, assemblies []string, chains map[string][]member) (list []wholeRow) {
+	rows := make(map[string][]placedRow) // the latest of each part, in order
+	for _, p := range placed {
+		if p.Kind == "assembly" && p.Attempt == attempt {
+			rows[p.Assembly] = append(rows[p.Assembly], p)
+		}
+	}
+	for id, parts := range rows {
+		slices.SortStableFunc(parts, func(a, b placedRow) int {
+			return cmp.Or(cmp.Compare(readMetadata(a.Metadata).Part, readMetadata(b.Metadata).Part), cmp.Compare(b.place(), a.place()))
+		})
+		rows[id] = slices.CompactFunc(parts, func(a, b placedRow) bool { return readMetadata(a.Metadata).Part == readMetadata(b.Metadata).Part })
+	}
+	for _, id := range assemblies {
+		var kept placedBlocks
+		for _, m := range chains[id] {
+			for _, p := range rows[m.assembly] {
+				kept.take(p.placedBlocks, p.keep(), m.until)
+			}
+		}
+		for i, p := range rows[id] {
+			whole := wholeRow{placedRow: p}
+			if p.Base != "" {
+				whole.lacking = int64(len(kept.Blocks)) != p.keep()
+				whole.placedBlocks = placedBlocks{}
+				if i == 0 {
+					whole.placedBlocks = kept
+				}
+				whole.take(p.placedBlocks, p.keep(), lastPlace)
+			}
+			list = append(list, whole)
+		}
+	}
+	return list
+}
+
+// take adds the blocks of an assembly at positions before until. A block without a position follows
+// the blocks that the assembly keeps.
+func (p *placedBlocks) take(from placedBlocks, keep, until int64) {
+	for i, name := range from.Blocks {
+		place := keep + int64(i)
+		if from.Positions[i] != nil {
+			place = *from.Positions[i]
+		}
+		if place >= until {
+			continue
+		}
+		p.Blocks, p.Items, p.Positions = append(p.Blocks, name), append(p.Items, from.Items[i]), append(p.Positions, &place)
+		p.Layers, p.Roles, p.Tokens = append(p.Layers, from.Layers[i]), append(p.Roles, from.Roles[i]), append(p.Tokens, from.Tokens[i])
+		p.Digests, p.Redactions = append(p.Digests, from.Digests[i]), append(p.Redactions, from.Redactions[i])
+	}
+}
+
+// knownAs is how a record is known, and how much of its call it covers.
+type knownAs struct {
+	Source   string   `ch:"source"`
+	Fidelity string   `ch:"fidelity"`
+	Coverage string   `ch:"coverage"`
+	Reasons  []string `ch:"coverage_reasons"`
+}
+
+// fidelity returns how the record is known. Records from before the word are reconstructed if an
+// importer made them, and stated otherwise.
+func (k knownAs) fidelity() string {
+	switch {
+	case k.Fidelity != "":
+		return k.Fidelity
+	case strings.HasPrefix(k.Source, importSource):
+		return string(schema.FidelityReconstructed)
+	}
+	return string(schema.FidelityStated)
+}
+
+const importSource = "urn:ctxledger:import:"
+
+// describe sets the columns of a block that say how its window is known.
+func (k knownAs) describe(b *Block, lacking bool) {
+	b.Fidelity, b.Coverage, b.Reasons = k.fidelity(), k.Coverage, k.Reasons
+	if lacking {
+		b.Coverage = string(schema.CoveragePartial)
+		if !slices.Contains(b.Reasons, string(schema.PartialBase)) {
+			b.Reasons = append(slices.Clip(b.Reasons), string(schema.PartialBase))
+		}
+	}
+}
