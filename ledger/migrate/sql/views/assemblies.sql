@@ -32,7 +32,7 @@
 --   keep              Nullable(Int64)                count
 --   block_equalities  Array(String)                  text
 --   fidelity          String                         text
---   coverage          String                         text
+--   coverage          LowCardinality(String)         text
 --   coverage_reasons  Array(LowCardinality(String))  text
 --   part              Int64                          count
 --   parts             Int64                          count
@@ -49,7 +49,7 @@ SELECT
     multiIf(
         fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
     ) AS fidelity,
-    toString(coverage) AS coverage, coverage_reasons,
+    coverage, coverage_reasons,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM placements FINAL
 WHERE record_kind = 'assembly'

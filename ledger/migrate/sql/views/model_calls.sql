@@ -43,7 +43,7 @@
 --   answered_model          String                  text
 --   provider_message_id     String                  id
 --   fidelity                String                  text
---   coverage                String                  text
+--   coverage                LowCardinality(String)  text
 --   coverage_reasons        Array(LowCardinality(String))  text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
@@ -63,7 +63,7 @@ SELECT
     multiIf(
         fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
     ) AS fidelity,
-    toString(coverage) AS coverage, coverage_reasons
+    coverage, coverage_reasons
 FROM
 (
     SELECT
