@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ var examplesNotRun = map[string]string{
 	"ctxledger quarantine show":   "it needs a quarantined message; quarantine.txtar runs it",
 	"ctxledger proof witness":     "it needs a state folder of a witness; proof.txtar runs it",
 	"ctxledger proof consistency": "it needs signed heads of two days; proof.txtar runs it",
+	"ctxledger run":               "it needs an agent; run.txtar has one",
 	"ctxledger import":            "it needs session logs; import.txtar and TestReadmeRuns run it",
 	"ctxledger prices import":     "it needs a price list; query.txtar runs it",
 	"ctxledger evidence verify pack --key ledger.pub --head": "it needs a head of the time of the export; evidence.txtar runs it",
@@ -108,7 +110,7 @@ func TestEveryExampleRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if c.Name() == "up" || c.Name() == "tail" && !strings.Contains(line, "--no-follow") {
+		if slices.Contains([]string{"up", "serve", "capture"}, c.Name()) || c.Name() == "tail" && !strings.Contains(line, "--no-follow") {
 			out, code := interrupted(t, dir, env, line)
 			if code != cli.ExitDone {
 				t.Errorf("%s: ended with %d after an interruption: %s", line, code, out)

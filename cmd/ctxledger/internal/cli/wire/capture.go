@@ -33,7 +33,8 @@ request to the provider unchanged, and records a copy.
   http://127.0.0.1:7171/openai       https://api.openai.com
   http://127.0.0.1:7171/NAME         the address of --upstream NAME=URL
 
-Clients of OpenAI want /v1 after the name: http://127.0.0.1:7171/openai/v1.
+Claude Code takes its base URL from ANTHROPIC_BASE_URL. Clients of OpenAI want /v1
+after the name: http://127.0.0.1:7171/openai/v1.
 
 No header but the session, the request id and the user agent is read; credentials are
 never recorded. Text is stored only with --store-text. When the ledger is away, facts
@@ -44,7 +45,6 @@ sessions say client_altered. Claude Code sends three system blocks instead of fo
 global cache mark, fewer betas and no id of the previous message. To record a client
 without a change, use "ctxledger run".`,
 		Example: `  ctxledger capture
-  ANTHROPIC_BASE_URL=http://127.0.0.1:7171/anthropic claude
   ctxledger capture --listen 127.0.0.1:9171 --upstream local=http://127.0.0.1:11434`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
