@@ -106,6 +106,8 @@ func choose(usage []callRow, made []assemblyRow, turn, id, attempt string) (c, b
 				c.assemblies = append(c.assemblies, a.Assembly)
 			}
 		}
+		slices.Sort(c.assemblies) // a row may be stored twice
+		c.assemblies = slices.Compact(c.assemblies)
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b *call) int {
