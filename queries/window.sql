@@ -114,7 +114,8 @@ told AS
                 (
                     at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
                     arrayDistinct(
-                        arrayMap(a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
+                        arrayMap(
+                            a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
                     attempt, said))
         ) AS list,
         arraySort(l -> l.4, groupArrayArray(based)) AS links

@@ -129,7 +129,11 @@ func interrupted(t *testing.T, dir string, env []string, line string) (stderr st
 	t.Helper()
 	line, _, _ = strings.Cut(line, " | ")
 	line = strings.ReplaceAll(line, "/mnt/elsewhere", dir)
-	p := command(commandsOf(line)[0]...)
+	args := commandsOf(line)[0]
+	if slices.Contains([]string{"serve", "capture"}, args[0]) {
+		args = append(args, "--listen", "127.0.0.1:0") // the example's port may be in use
+	}
+	p := command(args...)
 	p.Dir, p.Env = dir, env
 	if strings.HasPrefix(line, "ctxledger up") {
 		p.Env = append(env, "CTXLEDGER_DATA="+filepath.Join(dir, "data"))
