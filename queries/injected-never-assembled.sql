@@ -3,7 +3,8 @@
 -- First: turn_id, call_id, injection_kind, tokens, problem, item_refs
 --
 -- The query reads the table itself. The query first finds, by sums, the assemblies whose items differ from the
--- items of their injections. A row that is stored twice can only make the query read more assemblies.
+-- items of their injections. A row that is stored twice can only make the query read more assemblies. Items are
+-- not compared with an assembly that builds on another one.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants
@@ -54,6 +55,7 @@ FROM
 (
     SELECT
         *, countIf(record_kind = 'assembly') OVER assembly AS recorded,
+        countIf(base_assembly_id != '') OVER assembly AS based,
         groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
     FROM placements FINAL
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -66,6 +68,6 @@ FROM
 )
 WHERE record_kind = 'injection'
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    AND (assembly_id = '' OR recorded = 0 OR notEmpty(arrayFilter(r -> NOT has(held, r), item_refs)))
+    AND (assembly_id = '' OR recorded = 0 OR based = 0 AND notEmpty(arrayFilter(r -> NOT has(held, r), item_refs)))
 ORDER BY tenant, session_id, ifNull(sequence, toInt64(stream_seq)), injection_id
 LIMIT {limit:UInt32}

@@ -24,7 +24,7 @@
 --   unattributed        tokens  billed − attributed, signed; it includes system prompt and tools if no layer has them
 --   unknown_layers      count   layers without known tokens
 --   unattributed_share  ratio   unattributed / billed
---   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without an assembly
+--   assembled_tokens    tokens  sum of the blocks of the call's assembly; NULL without an assembly, or on a base
 --   budgeted_tokens     tokens  sum of the segments of the call's budget; NULL without a budget
 --   conflict_tokens     tokens  largest − smallest of the four known estimates; 0 is agreement, NULL with fewer than
 --       two estimates
@@ -82,8 +82,9 @@ assembled AS
     (
         SELECT
             sipHash128(tenant, session_id, attempt_id, call_id) AS call, assembly_id, max(thread_order) AS at,
-            sum(
-                if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL)
+            if(
+                countIf(base_assembly_id != '') > 0, NULL,
+                sum(if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL))
             ) AS total
         FROM assemblies
         WHERE (

@@ -39,7 +39,7 @@ FROM
     UNION ALL
     SELECT
         tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL,
-        if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
+        if(has(block_tokens, NULL) OR base_assembly_id != '', NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
     FROM placements
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}

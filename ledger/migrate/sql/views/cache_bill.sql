@@ -19,6 +19,9 @@
 -- stub. The common prefix therefore also ends where a size changes, as for `ctxledger
 -- diff` and for the runtime that plans by it.
 --
+-- An assembly that builds on another one is left out: what its call and the next could take
+-- from the cache is not known.
+--
 -- Marks are lists. An ASOF join that finds the last of each kind is cheaper for
 -- everything, but a filter on the tenant does not reach its right side.
 --
@@ -117,7 +120,7 @@ assemblies AS
                     if(length(i) = 1, r, if(notEmpty(i), cityHash64(arrayStringConcat(i, ' ')), cityHash64(b)))),
                 block_digests, block_items, blocks, given_refs) AS given_keys
         FROM placements
-        WHERE record_kind = 'assembly' AND call_id != ''
+        WHERE record_kind = 'assembly' AND call_id != '' AND base_assembly_id = ''
     )
 ),
 facts AS
