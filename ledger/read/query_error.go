@@ -25,7 +25,14 @@ var (
 	ErrNotMigrated = errors.New("the ledger has no such table")
 	// ErrStatement: the statement or one of its parameters is wrong.
 	ErrStatement = errors.New("the statement is wrong")
+	// ErrNoColumn: a column is not there. The error also wraps ErrStatement.
+	ErrNoColumn error = noColumn{}
 )
+
+type noColumn struct{}
+
+func (noColumn) Error() string { return ErrStatement.Error() }
+func (noColumn) Unwrap() error { return ErrStatement }
 
 // LimitError is the error of a query that reached a limit. The error wraps [ErrLimit].
 type LimitError struct {
@@ -75,6 +82,8 @@ func serverError(e *clickhouse.Exception, limits Limits) error {
 		return fmt.Errorf("%w: this user's own bounds are tighter than the limits asked for; ask for less: %s", ErrLimit, said)
 	case chsql.CodeUnknownTable, chsql.CodeUnknownDatabase:
 		return fmt.Errorf("%w: %s; `ctxledger query views` lists the views; if it should be there, run `ctxledger migrate`", ErrNotMigrated, said)
+	case chsql.CodeUnknownIdentifier, chsql.CodeNoSuchColumn:
+		return fmt.Errorf("%w: %s", ErrNoColumn, said)
 	case chsql.CodeUnknownParameter, chsql.CodeBadParameter:
 		return fmt.Errorf("%w: a parameter has no value or one of another type; give it with --param name=value: %s", ErrStatement, said)
 	case chsql.CodeReadonly, chsql.CodeProhibited:

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
 	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -251,6 +252,7 @@ func TestQueryOnlyReads(t *testing.T) {
 			{"SELECT * FROM no_such_table", read.DefaultLimits(), read.ErrNotMigrated},
 			{"SELECT {x:String}", read.DefaultLimits(), read.ErrStatement},
 			{"SELECT no_such_column", read.DefaultLimits(), read.ErrStatement},
+			{"SELECT no_such_column FROM events", read.DefaultLimits(), read.ErrNoColumn},
 			{"SELEC 1", read.DefaultLimits(), read.ErrStatement},
 		}
 		for _, test := range tests {
@@ -264,6 +266,9 @@ func TestQueryOnlyReads(t *testing.T) {
 				t.Errorf("%s: %s: %v, want %v", name, test.sql, err, test.want)
 			}
 			t.Log(name, err)
+		}
+		if _, err := turn.Query(t.Context(), l, queries.Query{Name: "newer", SQL: "SELECT no_such_column FROM events"}, nil, read.DefaultLimits()); !errors.Is(err, read.ErrNotMigrated) {
+			t.Errorf("%s: a named query of a later version: %v", name, err)
 		}
 		for _, value := range []string{"", "a'b", `back\slash`, "tab\tnew\nline", "ünï", "'; DROP TABLE x", "[x]", `{"a":1}`} {
 			got := rows(t, l, "SELECT {x:String}", map[string]string{"x": value})

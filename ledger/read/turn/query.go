@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -14,7 +15,18 @@ import (
 // Query answers a named query with the values of [queries.Query.Bind]: window and why as this
 // package does, every other by its statement. For the first two, the limits of time and memory
 // apply to each select.
+//
+// A column that is not there belongs to tables of an older version: the error then wraps
+// [read.ErrNotMigrated].
 func Query(ctx context.Context, l *ledger.Ledger, q queries.Query, bound map[string]string, limits read.Limits) (read.Rows, error) {
+	rows, err := query(ctx, l, q, bound, limits)
+	if errors.Is(err, read.ErrNoColumn) {
+		return nil, fmt.Errorf("%w: a column of this version is missing; run `ctxledger migrate`: %s", read.ErrNotMigrated, err)
+	}
+	return rows, err
+}
+
+func query(ctx context.Context, l *ledger.Ledger, q queries.Query, bound map[string]string, limits read.Limits) (read.Rows, error) {
 	answer, ok := answers[q.Name]
 	if !ok {
 		return read.Of(l).Query(ctx, q.SQL, bound, limits)
