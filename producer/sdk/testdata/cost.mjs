@@ -1,0 +1,23 @@
+// Measures what recording costs the agent. Argument: the address.
+import { connect } from "@ctxledger/sdk";
+
+const client = await connect({ url: process.argv[2], runtime: "ts", maxQueued: 1e6 });
+const turn = client.run({ session: "cost" }).turn("t", { name: "m" });
+const took = (n, f) => {
+  const times = [];
+  for (let i = 0; i < n; i++) {
+    const began = performance.now();
+    f(i);
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(n / 2)];
+};
+const items = [];
+const add = took(2000, (i) => items.push(turn.add({ id: `i${i}`, kind: "message", role: "user", layer: "user", text: "word ".repeat(200) })));
+const window = items.slice(0, 200);
+const call = took(200, (i) => {
+  const c = turn.call(`c${i}`);
+  c.inject(c.assemble(window), "message_history");
+});
+console.log(JSON.stringify({ add_ms: add, window_of_200_ms: call }));
+process.exit(0);
