@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,13 +124,13 @@ func (p *program) code(t *testing.T, within time.Duration) int {
 }
 
 // anyPorts keeps the servers of tests, which run at once, off the ports of others.
-var anyPorts = []string{"--nats-port", "0", "--clickhouse-port", "0", "--clickhouse-http-port", "0", "--http-port", "0"}
+var anyPorts = []string{"--nats-port", "0", "--clickhouse-port", "0", "--clickhouse-http-port", "0", "--http-port", "0", "--capture-port", "0"}
 
 // beginUp starts `ctxledger up` on a data folder and returns when it is ready.
-func beginUp(t *testing.T, data string) (*program, serve.UpAddresses) {
+func beginUp(t *testing.T, data string, args ...string) (*program, serve.UpAddresses) {
 	t.Helper()
 	needEngine(t)
-	p := command(append([]string{"up", "--json", "--data", data}, anyPorts...)...)
+	p := command(slices.Concat([]string{"up", "--json", "--data", data}, anyPorts, args)...)
 	r, w := io.Pipe()
 	p.Stdout = w
 	p.begin(t)

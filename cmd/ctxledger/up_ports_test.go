@@ -53,7 +53,7 @@ func end(t *testing.T, p *program) string {
 	return p.stderr.String()
 }
 
-var printedAddresses = regexp.MustCompile(`(?m)^  (NATS|ClickHouse|ClickHouse HTTP|health) +(\S+://)(\w*@?)127\.0\.0\.1:(\d+)`)
+var printedAddresses = regexp.MustCompile(`(?m)^  (NATS|ClickHouse|ClickHouse HTTP|health|capture) +(\S+://)(\w*@?)127\.0\.0\.1:(\d+)`)
 
 // portsIn returns the ports in what `up` printed, by server.
 func portsIn(t *testing.T, printed string) map[string]int {
@@ -62,7 +62,7 @@ func portsIn(t *testing.T, printed string) map[string]int {
 	for _, m := range printedAddresses.FindAllStringSubmatch(printed, -1) {
 		ports[m[1]], _ = strconv.Atoi(m[4])
 	}
-	if len(ports) != 4 {
+	if len(ports) != 5 {
 		t.Fatalf("up printed\n%s", printed)
 	}
 	return ports
@@ -72,7 +72,7 @@ func TestUpListensOnTheSameAddresses(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	var held []net.Listener
-	for range 4 {
+	for range 5 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -80,14 +80,14 @@ func TestUpListensOnTheSameAddresses(t *testing.T) {
 		held = append(held, l)
 	}
 	port := func(i int) int { return held[i].Addr().(*net.TCPAddr).Port }
-	kept := fmt.Sprintf(`{"http": %d, "nats": %d, "clickhouse": %d, "clickhouse_http": %d}`, port(0), port(1), port(2), port(3))
+	kept := fmt.Sprintf(`{"http": %d, "nats": %d, "clickhouse": %d, "clickhouse_http": %d, "capture": %d}`, port(0), port(1), port(2), port(3), port(4))
 	if err := os.WriteFile(filepath.Join(data, "ports.json"), []byte(kept), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first, printed := beginUpForPeople(t, "--data", data)
 	moved := portsIn(t, printed)
 	said := end(t, first)
-	for i, server := range []string{"HTTP", "NATS", "ClickHouse", "ClickHouse over HTTP"} {
+	for i, server := range []string{"HTTP", "NATS", "ClickHouse", "ClickHouse over HTTP", "capture"} {
 		name := map[string]string{"HTTP": "health", "ClickHouse over HTTP": "ClickHouse HTTP"}[server]
 		if name == "" {
 			name = server

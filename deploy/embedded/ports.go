@@ -29,29 +29,30 @@ const (
 	DefaultNATSPort           = 7422
 	DefaultClickHousePort     = 7900
 	DefaultClickHouseHTTPPort = 7923
-
-	capturePort = 7171 // kept free for `ctxledger capture`
+	DefaultCapturePort        = 7171 // port of the program; see Listen
 )
 
-// listener is a server that listens on a port; its value is its name in ports.json.
-type listener string
+// Listener is a server that listens on a port; its value is its name in ports.json.
+type Listener string
 
 const (
-	listenerHTTP           listener = "http"
-	listenerNATS           listener = "nats"
-	listenerClickHouse     listener = "clickhouse"
-	listenerClickHouseHTTP listener = "clickhouse_http"
+	HTTP                   Listener = "http"    // of the program that runs the servers; see Listen
+	Capture                Listener = "capture" // of the same program
+	listenerNATS           Listener = "nats"
+	listenerClickHouse     Listener = "clickhouse"
+	listenerClickHouseHTTP Listener = "clickhouse_http"
 )
 
-var defaultPorts = map[listener]int{
-	listenerHTTP:           DefaultHTTPPort,
+var defaultPorts = map[Listener]int{
+	HTTP:                   DefaultHTTPPort,
+	Capture:                DefaultCapturePort,
 	listenerNATS:           DefaultNATSPort,
 	listenerClickHouse:     DefaultClickHousePort,
 	listenerClickHouseHTTP: DefaultClickHouseHTTPPort,
 }
 
 // String returns the name for people.
-func (l listener) String() string {
+func (l Listener) String() string {
 	switch l {
 	case listenerNATS:
 		return "NATS"
@@ -59,6 +60,8 @@ func (l listener) String() string {
 		return "ClickHouse"
 	case listenerClickHouseHTTP:
 		return "ClickHouse over HTTP"
+	case Capture:
+		return "capture"
 	}
 	return "HTTP"
 }
@@ -90,15 +93,15 @@ const (
 // only the server can keep the port. If another program takes the port first, the caller calls
 // lose and chooses again.
 type ports struct {
-	asked    map[listener]int // ports of the Config: 0 for any, KeptPort, or a number
-	kept     map[listener]int // last ports of the folder's servers
+	asked    map[Listener]int // ports of the Config: 0 for any, KeptPort, or a number
+	kept     map[Listener]int // last ports of the folder's servers
 	lost     map[int]bool
-	losses   map[listener]int
+	losses   map[Listener]int
 	patience time.Duration // remaining part of portPatience
 }
 
-func newPorts(dir string, asked map[listener]int) *ports {
-	p := &ports{asked: asked, kept: readPorts(dir), lost: make(map[int]bool), losses: make(map[listener]int)}
+func newPorts(dir string, asked map[Listener]int) *ports {
+	p := &ports{asked: asked, kept: readPorts(dir), lost: make(map[int]bool), losses: make(map[Listener]int)}
 	if _, err := os.Stat(filepath.Join(dir, addressesFile)); err == nil {
 		p.patience = portPatience // Close removes this file, so the last start crashed
 	}
@@ -106,7 +109,7 @@ func newPorts(dir string, asked map[listener]int) *ports {
 }
 
 func portsOf(c Config) *ports {
-	asked := make(map[listener]int)
+	asked := make(map[Listener]int)
 	if !c.NoNATS {
 		asked[listenerNATS] = c.NATSPort
 	}
@@ -117,7 +120,7 @@ func portsOf(c Config) *ports {
 }
 
 // wanted returns the preferred port of l, 0 for any port.
-func (p *ports) wanted(l listener) int {
+func (p *ports) wanted(l Listener) int {
 	if asked := p.asked[l]; asked != KeptPort {
 		return asked
 	}
@@ -128,7 +131,7 @@ func (p *ports) wanted(l listener) int {
 }
 
 // choose returns a port for l that is free now and not in taken.
-func (p *ports) choose(l listener, taken ...int) (int, error) {
+func (p *ports) choose(l Listener, taken ...int) (int, error) {
 	wanted := p.wanted(l)
 	switch asked := p.asked[l]; {
 	case asked == 0, p.losses[l] >= portLosses && asked == KeptPort:
@@ -154,10 +157,7 @@ func (p *ports) choose(l listener, taken ...int) (int, error) {
 }
 
 // othersPort reports whether the port is reserved for another server.
-func (p *ports) othersPort(l listener, port int) bool {
-	if port == capturePort {
-		return true
-	}
+func (p *ports) othersPort(l Listener, port int) bool {
 	for other, first := range defaultPorts {
 		if other != l && (port == first && port != p.kept[l] || port == p.wanted(other) && p.asked[other] != 0) {
 			return true
@@ -179,7 +179,7 @@ func (p *ports) lose(err error) bool {
 }
 
 // moves lists the servers whose port is not the preferred port.
-func (p *ports) moves(got map[listener]int) (moves []Move) {
+func (p *ports) moves(got map[Listener]int) (moves []Move) {
 	for _, l := range slices.Sorted(maps.Keys(got)) {
 		if from := p.wanted(l); from != 0 && from != got[l] {
 			moves = append(moves, Move{Server: l.String(), From: from, To: got[l]})
@@ -190,7 +190,7 @@ func (p *ports) moves(got map[listener]int) (moves []Move) {
 
 // keep records the ports of the servers for the next start in the folder. A port for a request of
 // 0 is not recorded.
-func (p *ports) keep(dir string, got map[listener]int) error {
+func (p *ports) keep(dir string, got map[Listener]int) error {
 	now := maps.Clone(p.kept)
 	for l, port := range got {
 		if p.asked[l] != 0 {
@@ -211,49 +211,49 @@ func (p *ports) keep(dir string, got map[listener]int) error {
 
 // readPorts reads the last ports of the folder. A file that cannot be read counts as empty,
 // because kept ports are optional.
-func readPorts(dir string) map[listener]int {
-	kept := make(map[listener]int)
+func readPorts(dir string) map[Listener]int {
+	kept := make(map[Listener]int)
 	data, err := os.ReadFile(filepath.Join(dir, portsFile))
 	if err != nil || json.Unmarshal(data, &kept) != nil || kept == nil {
-		return make(map[listener]int)
+		return make(map[Listener]int)
 	}
-	maps.DeleteFunc(kept, func(_ listener, port int) bool { return port < 1 || port > 65535 })
+	maps.DeleteFunc(kept, func(_ Listener, port int) bool { return port < 1 || port > 65535 })
 	return kept
 }
 
-// Listen opens a port of 127.0.0.1 for the HTTP server of the program that runs the servers of
-// dir. The port is as in Config: 0 means any free port, KeptPort means the last port of the
-// folder. The move is nil unless the kept port was taken.
+// Listen opens a port of 127.0.0.1 for l, a server of the program that runs the servers of dir.
+// The port is as in Config: 0 means any free port, KeptPort means the last port of the folder. The
+// move is nil unless the kept port was taken.
 //
-// With KeptPort, call Listen after Start, which locks the folder. KeepHTTPPort records the port.
-func Listen(dir string, port int) (net.Listener, *Move, error) {
-	p := newPorts(dir, map[listener]int{listenerHTTP: port})
+// With KeptPort, call Listen after Start, which locks the folder. KeepPort records the port.
+func Listen(dir string, l Listener, port int) (net.Listener, *Move, error) {
+	p := newPorts(dir, map[Listener]int{l: port})
 	for {
-		chosen, err := p.choose(listenerHTTP)
+		chosen, err := p.choose(l)
 		if err != nil {
 			return nil, nil, err
 		}
 		open, err := net.Listen("tcp", address(chosen))
 		if err != nil {
-			if err := portInUse(listenerHTTP, chosen, err); !p.lose(err) {
+			if err := portInUse(l, chosen, err); !p.lose(err) {
 				return nil, nil, err
 			}
 			continue
 		}
-		if moves := p.moves(map[listener]int{listenerHTTP: chosen}); len(moves) > 0 {
+		if moves := p.moves(map[Listener]int{l: chosen}); len(moves) > 0 {
 			return open, &moves[0], nil
 		}
 		return open, nil, nil
 	}
 }
 
-// KeepHTTPPort records the port for the next Listen with KeptPort in dir. Call it after Start.
-func KeepHTTPPort(dir string, port int) error {
-	return newPorts(dir, map[listener]int{listenerHTTP: port}).keep(dir, map[listener]int{listenerHTTP: port})
+// KeepPort records the port for the next Listen with KeptPort in dir. Call it after Start.
+func KeepPort(dir string, l Listener, port int) error {
+	return newPorts(dir, map[Listener]int{l: port}).keep(dir, map[Listener]int{l: port})
 }
 
 // checkPort returns an error unless the port is free now.
-func checkPort(server listener, port int) error {
+func checkPort(server Listener, port int) error {
 	l, err := net.Listen("tcp", address(port))
 	if err != nil {
 		return portInUse(server, port, err)
@@ -264,13 +264,13 @@ func checkPort(server listener, port int) error {
 // portError is an errPortInUse that names the server and the port.
 type portError struct {
 	error
-	server listener
+	server Listener
 	port   int
 }
 
 func (e *portError) Unwrap() error { return e.error }
 
-func portInUse(server listener, port int, cause error) error {
+func portInUse(server Listener, port int, cause error) error {
 	const advice = "choose another port (0 takes any free port)"
 	if cause != nil && !errors.Is(cause, syscall.EADDRINUSE) {
 		var call *os.SyscallError

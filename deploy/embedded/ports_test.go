@@ -46,7 +46,7 @@ func freeRun(t *testing.T, n int) int {
 	return 0
 }
 
-func keepPorts(t *testing.T, dir string, kept map[listener]int) {
+func keepPorts(t *testing.T, dir string, kept map[Listener]int) {
 	t.Helper()
 	if err := writeJSON(filepath.Join(dir, portsFile), kept); err != nil {
 		t.Fatal(err)
@@ -56,20 +56,19 @@ func keepPorts(t *testing.T, dir string, kept map[listener]int) {
 func TestChoosePort(t *testing.T) {
 	t.Parallel()
 	first := freeRun(t, 10)
-	ask := func(port int) map[listener]int {
-		return map[listener]int{listenerNATS: port, listenerClickHouse: KeptPort}
+	ask := func(port int) map[Listener]int {
+		return map[Listener]int{listenerNATS: port, listenerClickHouse: KeptPort}
 	}
 	for name, c := range map[string]struct {
-		asked, kept, occupied map[listener]int
+		asked, kept, occupied map[Listener]int
 		want                  int // 0 for any port that is not occupied
 	}{
-		"the kept port":               {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: first}, want: first},
-		"the next after the kept one": {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: first + 1}, occupied: map[listener]int{"": first + 1}, want: first + 2},
-		"not that of another server":  {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: first + 3, listenerClickHouse: first + 4}, occupied: map[listener]int{"": first + 3}, want: first + 5},
-		"not what a flag asks for":    {asked: map[listener]int{listenerNATS: KeptPort, listenerClickHouse: first + 6}, kept: map[listener]int{listenerNATS: first + 6}, want: first + 7},
-		"not that of capture":         {asked: ask(KeptPort), kept: map[listener]int{listenerNATS: capturePort}},
-		"the asked one":               {asked: ask(first + 8), kept: map[listener]int{listenerNATS: first}, want: first + 8},
-		"any":                         {asked: ask(0), kept: map[listener]int{listenerNATS: first}},
+		"the kept port":               {asked: ask(KeptPort), kept: map[Listener]int{listenerNATS: first}, want: first},
+		"the next after the kept one": {asked: ask(KeptPort), kept: map[Listener]int{listenerNATS: first + 1}, occupied: map[Listener]int{"": first + 1}, want: first + 2},
+		"not that of another server":  {asked: ask(KeptPort), kept: map[Listener]int{listenerNATS: first + 3, listenerClickHouse: first + 4}, occupied: map[Listener]int{"": first + 3}, want: first + 5},
+		"not what a flag asks for":    {asked: map[Listener]int{listenerNATS: KeptPort, listenerClickHouse: first + 6}, kept: map[Listener]int{listenerNATS: first + 6}, want: first + 7},
+		"the asked one":               {asked: ask(first + 8), kept: map[Listener]int{listenerNATS: first}, want: first + 8},
+		"any":                         {asked: ask(0), kept: map[Listener]int{listenerNATS: first}},
 	} {
 		dir := t.TempDir()
 		keepPorts(t, dir, c.kept)
@@ -97,11 +96,11 @@ func TestDamagedPortsAreForgotten(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, portsFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := newPorts(dir, map[listener]int{listenerNATS: KeptPort})
+		p := newPorts(dir, map[Listener]int{listenerNATS: KeptPort})
 		if got := p.wanted(listenerNATS); got != DefaultNATSPort {
 			t.Errorf("%q: wants port %d", text, got)
 		}
-		if err := p.keep(dir, map[listener]int{listenerNATS: 7500}); err != nil || readPorts(dir)[listenerNATS] != 7500 {
+		if err := p.keep(dir, map[Listener]int{listenerNATS: 7500}); err != nil || readPorts(dir)[listenerNATS] != 7500 {
 			t.Errorf("%q: keeps %v, %v", text, readPorts(dir), err)
 		}
 	}
@@ -113,7 +112,7 @@ func TestKeptPortIsWaitedForAfterAKill(t *testing.T) {
 	port := freeRun(t, 2)
 	for _, killed := range []bool{false, true} {
 		dir, want := t.TempDir(), port+1
-		keepPorts(t, dir, map[listener]int{listenerNATS: port})
+		keepPorts(t, dir, map[Listener]int{listenerNATS: port})
 		if killed {
 			want = port
 			if err := os.WriteFile(filepath.Join(dir, addressesFile), nil, 0o600); err != nil {
@@ -124,7 +123,7 @@ func TestKeptPortIsWaitedForAfterAKill(t *testing.T) {
 		if killed {
 			time.AfterFunc(5*portPause, func() { l.Close() })
 		}
-		if got, err := newPorts(dir, map[listener]int{listenerNATS: KeptPort}).choose(listenerNATS); err != nil || got != want {
+		if got, err := newPorts(dir, map[Listener]int{listenerNATS: KeptPort}).choose(listenerNATS); err != nil || got != want {
 			t.Errorf("killed %v: chose %d, %v; want %d", killed, got, err, want)
 		}
 		l.Close()
@@ -132,10 +131,10 @@ func TestKeptPortIsWaitedForAfterAKill(t *testing.T) {
 }
 
 // listening returns the ports in the addresses.
-func listening(t *testing.T, a Addresses) map[listener]int {
+func listening(t *testing.T, a Addresses) map[Listener]int {
 	t.Helper()
-	ports := make(map[listener]int)
-	for l, text := range map[listener]string{listenerNATS: a.NATSURL, listenerClickHouse: a.ReaderDSN, listenerClickHouseHTTP: a.HTTPURL} {
+	ports := make(map[Listener]int)
+	for l, text := range map[Listener]string{listenerNATS: a.NATSURL, listenerClickHouse: a.ReaderDSN, listenerClickHouseHTTP: a.HTTPURL} {
 		u, err := url.Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -151,9 +150,9 @@ func TestServersListenOnTheSamePortsAgain(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	dir, first := t.TempDir(), freeRun(t, 6)
-	wanted := map[listener]int{listenerNATS: first, listenerClickHouse: first + 2, listenerClickHouseHTTP: first + 4}
+	wanted := map[Listener]int{listenerNATS: first, listenerClickHouse: first + 2, listenerClickHouseHTTP: first + 4}
 	keepPorts(t, dir, wanted)
-	start := func(change func(*Config)) (map[listener]int, []Move) {
+	start := func(change func(*Config)) (map[Listener]int, []Move) {
 		t.Helper()
 		c := DefaultConfig(dir)
 		c.NATSPort, c.ClickHousePort, c.HTTPPort = KeptPort, KeptPort, KeptPort
@@ -173,7 +172,7 @@ func TestServersListenOnTheSamePortsAgain(t *testing.T) {
 	}
 	// A taken port: the next port is reported and kept.
 	var held []net.Listener
-	moved := make(map[listener]int)
+	moved := make(map[Listener]int)
 	for l, port := range wanted {
 		held, moved[l] = append(held, occupy(t, port)), port+1
 	}
@@ -210,7 +209,7 @@ func TestFoldersThatStartAtOnce(t *testing.T) {
 	needEngine(t)
 	const folders = 3
 	first := freeRun(t, 9)
-	wanted := map[listener]int{listenerNATS: first, listenerClickHouse: first + 3, listenerClickHouseHTTP: first + 6}
+	wanted := map[Listener]int{listenerNATS: first, listenerClickHouse: first + 3, listenerClickHouseHTTP: first + 6}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	owner := make(map[int]string)
@@ -245,11 +244,11 @@ func TestListen(t *testing.T) {
 	t.Parallel()
 	dir, first := t.TempDir(), freeRun(t, 2)
 	taken := occupy(t, first)
-	if _, _, err := Listen(dir, first); !errors.Is(err, errPortInUse) || !strings.Contains(err.Error(), fmt.Sprintf("port %d for HTTP is in use: stop the program", first)) {
+	if _, _, err := Listen(dir, HTTP, first); !errors.Is(err, errPortInUse) || !strings.Contains(err.Error(), fmt.Sprintf("port %d for HTTP is in use: stop the program", first)) {
 		t.Errorf("a taken port: %v", err)
 	}
-	keepPorts(t, dir, map[listener]int{listenerHTTP: first})
-	l, move, err := Listen(dir, KeptPort)
+	keepPorts(t, dir, map[Listener]int{HTTP: first})
+	l, move, err := Listen(dir, HTTP, KeptPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +256,7 @@ func TestListen(t *testing.T) {
 	if port := l.Addr().(*net.TCPAddr).Port; port != first+1 || move == nil || move.String() != fmt.Sprintf("port %d is in use; HTTP listens on %d", first, first+1) {
 		t.Errorf("listens on %d: %v", port, move)
 	}
-	if err := KeepHTTPPort(dir, first+1); err != nil || readPorts(dir)[listenerHTTP] != first+1 {
+	if err := KeepPort(dir, HTTP, first+1); err != nil || readPorts(dir)[HTTP] != first+1 {
 		t.Errorf("keeps %v, %v", readPorts(dir), err)
 	}
 	taken.Close()

@@ -54,7 +54,7 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		return nil, err
 	}
 	s.addresses.PID = os.Getpid()
-	ports, listening := portsOf(c), make(map[listener]int)
+	ports, listening := portsOf(c), make(map[Listener]int)
 	if !c.NoNATS {
 		if s.nats, err = startNATS(ctx, c, s.creds, ports); err != nil {
 			return nil, err

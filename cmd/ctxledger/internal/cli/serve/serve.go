@@ -80,7 +80,7 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 // listenPages opens an address on loopback: the given one, or the port of the explorer.
 func listenPages(a *cli.App, address string) (net.Listener, error) {
 	if address == "" {
-		listener, move, err := embedded.Listen(a.Flags.Data, embedded.KeptPort)
+		listener, move, err := embedded.Listen(a.Flags.Data, embedded.HTTP, embedded.KeptPort)
 		if move != nil {
 			fmt.Fprintln(a.Err, move)
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/operate"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -29,6 +31,7 @@ import (
 
 func UpCommand(a *cli.App) *cobra.Command {
 	var ports portFlags
+	var upstreams wire.UpstreamFlag
 	var partitions int
 	var asJSON bool
 	var linger cli.LingerFlag
@@ -39,7 +42,8 @@ func UpCommand(a *cli.App) *cobra.Command {
 		Long: `Run NATS JetStream, ClickHouse, the projector and HTTP for the explorer, health and
 metrics on this machine, on loopback, until interrupted. The explorer shows sessions
 in a browser, and programs publish CloudEvents with POST /v1/events; see
-"ctxledger serve --help". Nothing needs to be installed: the
+"ctxledger serve --help". Agents that take a base URL are recorded on port 7171; see
+"ctxledger capture --help". Nothing needs to be installed: the
 first start fetches the ClickHouse engine, once. The data folder survives any
 kind of end. Other commands find the running instance by its data folder.
 
@@ -55,6 +59,7 @@ The first start makes the key.`,
 		Example: `  ctxledger up
   ctxledger up --data ./ledger --json
   ctxledger up --nats-port 9422 --http-port 9070
+  ctxledger up --upstream local=http://127.0.0.1:11434
   ctxledger up --linger 20ms
   ctxledger up --checkpoint-dir /mnt/elsewhere/heads`,
 		Args: cli.NoArgs,
@@ -73,11 +78,16 @@ The first start makes the key.`,
 			if err := heads.Check(); err != nil {
 				return err
 			}
-			return runUp(cmd.Context(), a, c, schema.Partitions(partitions), ports.http, asJSON, time.Duration(linger), heads)
+			named, err := upstreams.Named()
+			if err != nil {
+				return err
+			}
+			return runUp(cmd.Context(), a, c, schema.Partitions(partitions), ports, named, asJSON, time.Duration(linger), heads)
 		},
 	}
 	f := cmd.Flags()
 	ports.register(f)
+	upstreams.Register(f)
 	f.IntVar(&partitions, "partitions", 0, "in how many streams the events are; see migrate (default: as many as there are, or 1)")
 	linger.Register(f)
 	heads.Register(f)
@@ -90,12 +100,13 @@ type UpAddresses struct {
 	embedded.Addresses
 	Explorer string `json:"explorer_url"`
 	Events   string `json:"events_url"`
+	Capture  string `json:"capture_url,omitempty"` // followed by the name of a provider
 	Health   string `json:"health_url"`
 	Metrics  string `json:"metrics_url"`
 	Data     string `json:"data"`
 }
 
-func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, httpPort int, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
+func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, ports portFlags, upstreams map[string]string, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
 	c.Progress, c.Log = a.FetchProgress(), a.Log()
 	if _, err := cli.KeysIn(c.Dir)(); err != nil {
 		return err
@@ -104,12 +115,10 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err != nil {
 		return err
 	}
-	var given net.Listener
-	if httpPort > 0 { // a taken port is reported before anything starts
-		if given, _, err = embedded.Listen(c.Dir, httpPort); err != nil {
-			return err
-		}
-		defer given.Close()
+	doors, err := ports.given(c.Dir)
+	defer doors.Close()
+	if err != nil {
+		return err
 	}
 	metrics := metrics.New()
 	config := instanceConfig(a, c)
@@ -129,26 +138,25 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 		return cli.Quietly(ctx, err)
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
-	listener, moves, err := listenHTTP(i, c.Dir, given, httpPort)
-	if err != nil {
+	if err := doors.open(i, c.Dir, ports); err != nil {
 		return err
 	}
-	defer listener.Close()
-	pages := pagesOf(a, func() (string, error) { return addressesOf(a, i, listener.Addr(), c.Dir).ReaderDSN, nil })
-	defer pages.Close()
-	defer status.Serve(listener, status.Process{
-		Projectors: projectorsOf(i.Keeper),
-		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(metrics),
-		Pages: withEvents(a, pages, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
-	}).Close()
+	found := addressesOf(a, i, doors, c.Dir)
+	defer attend(a, i, doors.http, found.ReaderDSN, metrics)()
 	alarm, err := waitReady(ctx, i, alarms)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	for _, move := range moves {
+	for _, move := range doors.moves {
 		fmt.Fprintln(a.Err, move)
 	}
-	if err := printAddresses(a, addressesOf(a, i, listener.Addr(), c.Dir), asJSON); err != nil {
+	if capture, err := wire.Serve(ctx, a, found.NATSURL, doors.capture, upstreams); err == nil {
+		defer capture.Close()
+	} else {
+		found.Capture = ""
+		fmt.Fprintf(a.Err, "agents cannot be recorded by base URL: %v\n", err)
+	}
+	if err := printAddresses(a, found, asJSON); err != nil {
 		return err
 	}
 	for {
@@ -169,6 +177,61 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	}
 }
 
+// attend serves the pages, the events and the health of an instance on listener, until stop.
+func attend(a *cli.App, i *instance.Instance, listener net.Listener, reader string, m *metrics.Metrics) (stop func()) {
+	pages := pagesOf(a, func() (string, error) { return reader, nil })
+	server := status.Serve(listener, status.Process{
+		Projectors: projectorsOf(i.Keeper),
+		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
+		Pages: withEvents(a, pages, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
+	})
+	return func() {
+		server.Close()
+		pages.Close()
+	}
+}
+
+// StartLedger starts an instance with its pages on the data folder, for the time of a command.
+func StartLedger(ctx context.Context, a *cli.App) (l wire.Ledger, err error) {
+	c := embedded.DefaultConfig(a.Flags.Data)
+	ports := portFlags{nats: embedded.KeptPort, clickhouse: embedded.KeptPort, clickhouseHTTP: embedded.KeptPort, http: embedded.KeptPort}
+	c.NATSPort, c.ClickHousePort, c.HTTPPort = ports.nats, ports.clickhouse, ports.clickhouseHTTP
+	c.Progress, c.Log = a.FetchProgress(), a.Log()
+	ring, err := cli.RingIn(c.Dir)
+	if err != nil {
+		return l, err
+	}
+	metrics := metrics.New()
+	config := instanceConfig(a, c)
+	config.Ring, config.Metrics = ring, metrics
+	i, err := instance.Start(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return l, err
+	}
+	d := &doors{}
+	if err := d.open(i, c.Dir, ports); err != nil {
+		d.Close()
+		return l, errors.Join(err, i.Close())
+	}
+	found := addressesOf(a, i, d, c.Dir)
+	stop := attend(a, i, d.http, found.ReaderDSN, metrics)
+	return wire.Ledger{NATS: found.NATSURL, Explorer: strings.TrimSuffix(found.Explorer, "/"), Stop: func() {
+		stop()
+		d.Close()
+		if err := i.Close(); err != nil {
+			fmt.Fprintf(a.Err, "ctxledger: stop the ledger: %v\n", err)
+		}
+	}}, nil
+}
+
+// captureURL is the base URL of a provider as a pattern, "" without a capture.
+func captureURL(found UpAddresses) string {
+	if found.Capture == "" {
+		return ""
+	}
+	return found.Capture + "/anthropic  or /openai/v1"
+}
+
 // instanceConfig runs the embedded servers, except named ones.
 func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 	config := instance.Config{Embedded: c, Keys: cli.KeysIn(c.Dir), Log: c.Log}
@@ -182,9 +245,9 @@ func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 }
 
 // addressesOf tells where everything is, servers that were named included.
-func addressesOf(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
-	base := "http://" + health.String()
-	found := UpAddresses{Explorer: base + "/", Events: base + gateway.Path, Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
+func addressesOf(a *cli.App, i *instance.Instance, d *doors, data string) UpAddresses {
+	base := "http://" + d.http.Addr().String()
+	found := UpAddresses{Capture: "http://" + d.capture.Addr().String(), Explorer: base + "/", Events: base + gateway.Path, Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
 		found.Addresses = i.Servers.Addresses()
 	}
@@ -236,7 +299,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		dsn = cli.WithoutPassword(found.ReaderDSN)
 	}
 	for _, line := range [][2]string{
-		{"explorer", found.Explorer}, {"events", found.Events}, {"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
+		{"explorer", found.Explorer}, {"events", found.Events}, {"capture", captureURL(found)}, {"NATS", natsURL}, {"ClickHouse", dsn}, {"ClickHouse HTTP", found.HTTPURL}, {"health", found.Health}, {"metrics", found.Metrics},
 	} {
 		if line[1] != "" {
 			fmt.Fprintf(a.Out, "  %-15s  %s\n", line[0], line[1])
@@ -245,6 +308,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 	fmt.Fprint(a.Out, "\nNext, in another terminal:\n")
 	for _, line := range [][2]string{
 		{"record session logs", "import auto" + logFolders()},
+		{"record an agent", "run -- claude"},
 		{"ask where tokens went", "query session-usage"},
 		{"connect a program", "connect"},
 	} {

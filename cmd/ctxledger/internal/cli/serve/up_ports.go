@@ -16,13 +16,14 @@ a line reports it. A port that a flag names is kept, too; if it is taken, nothin
 starts. Port 0 takes any free port, which is not kept.`
 
 // portFlags are the ports that `up` listens on.
-type portFlags struct{ nats, clickhouse, clickhouseHTTP, http int }
+type portFlags struct{ nats, clickhouse, clickhouseHTTP, http, capture int }
 
 func (p *portFlags) each(f func(flag string, port *int, first int, help string)) {
 	f("nats-port", &p.nats, embedded.DefaultNATSPort, "port of NATS")
 	f("clickhouse-port", &p.clickhouse, embedded.DefaultClickHousePort, "port of ClickHouse's native protocol")
 	f("clickhouse-http-port", &p.clickhouseHTTP, embedded.DefaultClickHouseHTTPPort, "port of ClickHouse over HTTP")
 	f("http-port", &p.http, embedded.DefaultHTTPPort, "port of the explorer, /readyz, /healthz and /metrics")
+	f("capture-port", &p.capture, embedded.DefaultCapturePort, "port that records agents that take a base URL")
 }
 
 func (p *portFlags) register(f *pflag.FlagSet) {
@@ -42,31 +43,68 @@ func (p *portFlags) complete(f *pflag.FlagSet) (err error) {
 	return err
 }
 
-// listenHTTP returns the listener of the program's own HTTP server: given, or one on the port
-// that was asked for. The port is kept for the next start and for other commands. The result is
-// the moves of all servers.
-func listenHTTP(i *instance.Instance, dir string, given net.Listener, asked int) (_ net.Listener, moves []embedded.Move, err error) {
-	if i.Servers != nil {
-		moves = i.Servers.Moves()
-	}
-	open := given
-	if open == nil {
-		var move *embedded.Move
-		if open, move, err = embedded.Listen(dir, asked); err != nil {
-			return nil, nil, err
-		}
-		if move != nil {
-			moves = append(moves, *move)
+// doors are the listeners of the program's own servers.
+type doors struct {
+	http, capture net.Listener
+	moves         []embedded.Move // of all servers whose kept port was taken
+}
+
+func (d *doors) Close() {
+	for _, l := range []net.Listener{d.http, d.capture} {
+		if l != nil {
+			l.Close()
 		}
 	}
+}
+
+// keepPort keeps a port for the next start, unless any port was asked for.
+func keepPort(dir string, server embedded.Listener, asked int, open net.Listener) error {
 	if tcp, ok := open.Addr().(*net.TCPAddr); ok && asked != 0 {
-		err = embedded.KeepHTTPPort(dir, tcp.Port)
+		return embedded.KeepPort(dir, server, tcp.Port)
 	}
-	if err == nil && i.Servers != nil {
-		err = i.Servers.Announce("http://" + open.Addr().String())
+	return nil
+}
+
+// given opens the ports that flags name, before anything starts: a taken one ends the command.
+func (p *portFlags) given(dir string) (d *doors, err error) {
+	d = &doors{}
+	if p.http > 0 {
+		if d.http, _, err = embedded.Listen(dir, embedded.HTTP, p.http); err != nil {
+			return d, err
+		}
 	}
-	if err != nil {
-		open.Close()
+	if p.capture > 0 {
+		d.capture, _, err = embedded.Listen(dir, embedded.Capture, p.capture)
 	}
-	return open, moves, err
+	return d, err
+}
+
+// open opens the other ports, keeps all for the next start and for other commands, and announces
+// the address of HTTP.
+func (d *doors) open(i *instance.Instance, dir string, p portFlags) (err error) {
+	if i.Servers != nil {
+		d.moves = append(d.moves, i.Servers.Moves()...)
+	}
+	for _, door := range []struct {
+		server embedded.Listener
+		asked  int
+		open   *net.Listener
+	}{{embedded.HTTP, p.http, &d.http}, {embedded.Capture, p.capture, &d.capture}} {
+		if *door.open == nil {
+			var move *embedded.Move
+			if *door.open, move, err = embedded.Listen(dir, door.server, door.asked); err != nil {
+				return err
+			}
+			if move != nil {
+				d.moves = append(d.moves, *move)
+			}
+		}
+		if err := keepPort(dir, door.server, door.asked, *door.open); err != nil {
+			return err
+		}
+	}
+	if i.Servers == nil {
+		return nil
+	}
+	return i.Servers.Announce("http://" + d.http.Addr().String())
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
-	"net/http"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/capture/proxy"
 )
 
@@ -21,7 +19,7 @@ import (
 func CaptureCommand(a *cli.App) *cobra.Command {
 	var flags recordFlags
 	var listen string
-	var upstreams []string
+	var upstreams UpstreamFlag
 	cmd := &cobra.Command{
 		Use:   "capture",
 		Short: "Record agents that take a base URL, until interrupted",
@@ -34,7 +32,9 @@ request to the provider unchanged, and records a copy.
   http://127.0.0.1:7171/NAME         the address of --upstream NAME=URL
 
 Claude Code takes its base URL from ANTHROPIC_BASE_URL. Clients of OpenAI want /v1
-after the name: http://127.0.0.1:7171/openai/v1.
+after the name: http://127.0.0.1:7171/openai/v1. If port 7171 is taken, the next free
+one is used, and a line reports it. "ctxledger up" records on this port, too; use
+capture for further providers, for text, and for a ledger that runs elsewhere.
 
 No header but the session, the request id and the user agent is read; credentials are
 never recorded. Text is stored only with --store-text. When the ledger is away, facts
@@ -48,7 +48,7 @@ without a change, use "ctxledger run".`,
   ctxledger capture --listen 127.0.0.1:9171 --upstream local=http://127.0.0.1:11434`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			named, err := namedUpstreams(upstreams)
+			named, err := upstreams.Named()
 			if err != nil {
 				return err
 			}
@@ -60,15 +60,23 @@ without a change, use "ctxledger run".`,
 	}
 	f := cmd.Flags()
 	flags.register(f)
-	f.StringVar(&listen, "listen", "127.0.0.1:7171", "address to listen on; port 0 takes any free port")
-	f.StringArrayVar(&upstreams, "upstream", nil, "NAME=URL of a further provider")
+	f.StringVar(&listen, "listen", "", "address to listen on (default 127.0.0.1:7171, or the next free port); port 0 takes any free port")
+	upstreams.Register(f)
 	return cmd
 }
 
-// namedUpstreams reads NAME=URL flags.
-func namedUpstreams(list []string) (map[string]string, error) {
-	named := make(map[string]string, len(list))
-	for _, text := range list {
+// UpstreamFlag names further providers.
+type UpstreamFlag []string
+
+// Register adds the flag --upstream.
+func (u *UpstreamFlag) Register(f *pflag.FlagSet) {
+	f.StringArrayVar((*[]string)(u), "upstream", nil, "NAME=URL of a further provider")
+}
+
+// Named returns the addresses of the providers by name.
+func (u UpstreamFlag) Named() (map[string]string, error) {
+	named := make(map[string]string, len(u))
+	for _, text := range u {
 		name, address, ok := strings.Cut(text, "=")
 		if !ok || name == "" || address == "" {
 			return nil, cli.UsageError("--upstream wants NAME=URL, such as local=http://127.0.0.1:11434")
@@ -82,45 +90,47 @@ func namedUpstreams(list []string) (map[string]string, error) {
 }
 
 func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[string]string, flags recordFlags) error {
-	listener, err := net.Listen("tcp", listen)
+	listener, err := listenCapture(a, listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; give another address with --listen", listen, errors.Unwrap(err))
+		return err
 	}
 	defer listener.Close()
 	address, running, err := natsAddress(a)
 	if err != nil {
 		return err
 	}
-	r, err := open(ctx, a, address, flags, true)
+	tune()
+	g, err := openGateway(ctx, a, address, listener, upstreams, flags)
 	if err != nil {
 		return err
 	}
-	defer r.end(ctx)
-	gateway, err := proxy.NewGateway(upstreams, listener.Addr(), r.Recorder)
-	if err != nil {
-		return cli.UsageError("%w", err)
-	}
-	server := &http.Server{Handler: gateway, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	defer g.Close()
 	fmt.Fprintf(a.Out, "ctxledger records what passes; base URLs:\n")
-	for _, name := range gateway.Names() {
-		fmt.Fprintf(a.Out, "  http://%s/%s\n", listener.Addr(), name)
+	for _, url := range g.BaseURLs() {
+		fmt.Fprintf(a.Out, "  %s\n", url)
 	}
 	if !running {
 		fmt.Fprintf(a.Err, "no ledger runs on %s: facts wait in an outbox; start one with `ctxledger up`\n", a.Flags.Data)
 	}
 	select {
-	case err = <-failed:
+	case err = <-g.failed:
 	case <-ctx.Done():
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if server.Shutdown(within) != nil {
-		_ = server.Close() // streams that are open end as their clients would see any end of a proxy
-	}
-	if n := gateway.Tunnelled(); n > 0 {
-		fmt.Fprintf(a.Err, "ctxledger: %d connections changed their protocol and passed unread\n", n)
-	}
 	return err
+}
+
+// listenCapture opens the given address, or the port of the captures of the data folder.
+func listenCapture(a *cli.App, address string) (net.Listener, error) {
+	if address == "" {
+		listener, move, err := embedded.Listen(a.Flags.Data, embedded.Capture, embedded.KeptPort)
+		if move != nil {
+			fmt.Fprintln(a.Err, move)
+		}
+		return listener, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; give another address with --listen", address, errors.Unwrap(err))
+	}
+	return listener, nil
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/capture"
 	"github.com/ctxledger/ctxledger/producer/outbox"
 	"github.com/ctxledger/ctxledger/producer/publish"
@@ -73,7 +72,6 @@ func openOutbox(data string) (box *outbox.Outbox, folder string, err error) {
 
 // open connects to the stream at address, which may be away, and opens a recorder.
 func open(ctx context.Context, a *cli.App, address string, flags recordFlags, altered bool) (_ *recording, err error) {
-	tune()
 	r := &recording{app: a}
 	defer func() {
 		if err != nil {
@@ -132,19 +130,6 @@ func tune() {
 		debug.SetGCPercent(collectAt)
 		debug.SetMemoryLimit(memoryLimit)
 	}
-}
-
-// natsAddress returns the address of the stream, also of an instance that does not run now.
-// running reports whether it is the address of a server that was named or found.
-func natsAddress(a *cli.App) (address string, running bool, err error) {
-	found, err := a.Addresses()
-	switch {
-	case errors.Is(err, embedded.ErrNotRunning):
-		return fmt.Sprintf("nats://127.0.0.1:%d", embedded.DefaultNATSPort), false, nil
-	case err != nil:
-		return "", false, err
-	}
-	return found.NATSURL, found.NATSURL != "" || a.NamesNATS(), nil
 }
 
 // Waits for the end of a recording.

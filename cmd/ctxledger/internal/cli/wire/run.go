@@ -16,10 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/capture"
 	"github.com/ctxledger/ctxledger/producer/capture/proxy"
 )
@@ -32,8 +30,8 @@ type runFlags struct {
 	noStart bool
 }
 
-// RunCommand returns the command run.
-func RunCommand(a *cli.App) *cobra.Command {
+// RunCommand returns the command run. start starts a ledger if none runs.
+func RunCommand(a *cli.App, start Starter) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run -- COMMAND [ARGUMENT…]",
@@ -48,8 +46,8 @@ notice.
 
 The terminal, signals and the exit code pass through. If no ledger runs on the data
 folder, one is started and stopped again. When the ledger fails, facts wait in an outbox
-in the data folder. The agent never waits for it. At the end, the last window is
-drawn on standard error.
+in the data folder. The agent never waits for it. Standard error has the address of
+the session's page first, and the last window as a bar at the end.
 
 Text is stored only with --store-text; credentials are never recorded. WebSockets pass
 and are not recorded; they are counted.`,
@@ -70,7 +68,10 @@ and are not recorded; they are counted.`,
 			if err := flags.check(); err != nil {
 				return err
 			}
-			return run(cmd.Context(), a, args, hosts, flags)
+			if flags.noStart {
+				start = nil
+			}
+			return run(cmd.Context(), a, args, hosts, flags, start)
 		},
 	}
 	f := cmd.Flags()
@@ -103,16 +104,17 @@ func providerHosts(list []string) (map[string]string, error) {
 	return hosts, nil
 }
 
-func run(ctx context.Context, a *cli.App, args []string, hosts map[string]string, flags runFlags) error {
+func run(ctx context.Context, a *cli.App, args []string, hosts map[string]string, flags runFlags, start Starter) error {
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return cli.UsageError("%s cannot be started: %w", args[0], errors.Unwrap(err))
 	}
-	address, stop, err := ledgerFor(ctx, a, flags.noStart)
+	l, err := ledgerFor(ctx, a, start)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	r, err := open(ctx, a, address, flags.recordFlags, false)
+	defer l.Stop()
+	tune()
+	r, err := open(ctx, a, l.NATS, flags.recordFlags, false)
 	if err != nil {
 		return err
 	}
@@ -126,6 +128,9 @@ func run(ctx context.Context, a *cli.App, args []string, hosts map[string]string
 	if err != nil {
 		r.end(ctx)
 		return err
+	}
+	if page := l.follow(time.Now()); page != "" {
+		fmt.Fprintf(a.Err, "ctxledger: %s shows the session as it grows\n", page)
 	}
 	err = runChild(a, args, env)
 	_ = forward.Close()
@@ -155,32 +160,6 @@ func startProxy(hosts map[string]string, only bool, folder string, recorder *cap
 	go server.Serve(listener)
 	env, err := environment(os.Environ(), "http://"+listener.Addr().String(), authority, folder)
 	return env, forward, err
-}
-
-// ledgerFor returns the address of the stream. If none runs, it starts a ledger, which stop
-// ends. A ledger that does not start keeps no agent from its work.
-func ledgerFor(ctx context.Context, a *cli.App, noStart bool) (address string, stop func(), err error) {
-	address, running, err := natsAddress(a)
-	if err != nil || running || noStart {
-		return address, func() {}, err
-	}
-	c := embedded.DefaultConfig(a.Flags.Data)
-	c.NATSPort, c.ClickHousePort, c.HTTPPort = embedded.KeptPort, embedded.KeptPort, embedded.KeptPort
-	c.Progress, c.Log = a.FetchProgress(), a.Log()
-	ring, err := cli.RingIn(c.Dir)
-	if err != nil {
-		return "", nil, err
-	}
-	i, err := instance.Start(context.WithoutCancel(ctx), instance.Config{Embedded: c, Keys: cli.KeysIn(c.Dir), Ring: ring, Log: c.Log})
-	if err != nil {
-		fmt.Fprintf(a.Err, "ctxledger: no ledger could be started: %v\nfacts wait in an outbox in %s\n", err, a.Flags.Data)
-		return address, func() {}, nil
-	}
-	return i.NATS.ConnectedUrl(), func() {
-		if err := i.Close(); err != nil {
-			fmt.Fprintf(a.Err, "ctxledger: stop the ledger: %v\n", err)
-		}
-	}, nil
 }
 
 // drawLast draws the last window that was recorded.

@@ -1,12 +1,14 @@
 package site
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
@@ -58,6 +60,27 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 		content.Next = with("/", url.Values{"limit": {strconv.Itoa(min(2000, limit*4))}})
 	}
 	return shown{kind: "sessions", page: view.Page{Title: "Sessions", Nav: "sessions", Content: content}}, nil
+}
+
+// last goes to the newest session that has a fact after the time "since". Until there is one, the
+// page waits.
+func (s *site) last(r *http.Request, l *ledger.Ledger) (shown, error) {
+	since := time.Time{}
+	if text := r.URL.Query().Get("since"); text != "" {
+		var err error
+		if since, err = time.Parse(time.RFC3339, text); err != nil {
+			return shown{}, &wrongRequest{errors.New("since is no time such as 2026-01-31T08:00:00Z")}
+		}
+	}
+	rows, err := answer.Ask(r.Context(), l, "sessions", map[string]string{"limit": "1"})
+	if err != nil {
+		return shown{}, err
+	}
+	if len(rows) == 1 && !rows[0].Moment("ended_at").Before(since) {
+		return shown{redirect: hrefOf("session", rows[0].Text("session_id"), rows[0].Text("tenant"), "")}, nil
+	}
+	content := view.ErrorPage{Heading: "No call is recorded yet", Text: "The page shows the session as soon as its first call ends."}
+	return shown{kind: "error", page: view.Page{Title: content.Heading, Nav: "sessions", Retry: 2, Content: content}}, nil
 }
 
 // search goes to the page of an id. Several ids that begin with the text are choices.

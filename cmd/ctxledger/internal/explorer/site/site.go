@@ -48,6 +48,7 @@ func New(c Config) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]page{
 		"GET /{$}":                     s.sessions,
+		"GET /last":                    s.last,
 		"GET /s/{session}":             s.session,
 		"GET /s/{session}/compactions": s.compactions,
 		"GET /t/{turn}":                s.turn,
