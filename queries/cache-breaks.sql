@@ -29,6 +29,7 @@
 --   gap_seconds             seconds  seconds since the previous call
 --   cache_lifetime_seconds  seconds  lifetime of the cache, as far as known
 --   previous_call_id        id       the previous call
+--   cache_miss_reason       text     the provider's reason for the break, as it says it; empty if it says none
 WITH
 recent AS
 (
@@ -74,7 +75,8 @@ worst AS
 )
 SELECT
     tenant, session_id, turn_id, call_id, event_time, model, cause, lost_tokens, window_tokens, cache_read,
-    recomputed_billed, recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id
+    recomputed_billed, recomputed_expected, gap_seconds, cache_lifetime_seconds, previous_call_id,
+    cache_miss_reason
 FROM cache_breaks
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

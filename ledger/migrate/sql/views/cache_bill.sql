@@ -60,6 +60,7 @@
 --   unpriced_buckets        Array(String)           text
 --   break_cost              Nullable(Float64)       currency
 --   unbroken_cost           Nullable(Float64)       currency
+--   cache_miss_reason       LowCardinality(String)  text
 CREATE OR REPLACE VIEW cache_bill AS
 WITH
 marks AS
@@ -133,7 +134,8 @@ facts AS
         window_tokens, if(lineage_id = thread_id, '', lineage_id) AS other_lineage,
         if(system_digest = '', 0, cityHash64(system_digest)) AS system,
         if(tools_digest = '', 0, cityHash64(tools_digest)) AS tools, gap_seconds, cache_lifetime_seconds, cost,
-        currency, JSONExtractBool(metadata, 'synthetic') AS synthetic,
+        currency, toLowCardinality(JSONExtractString(metadata, 'cache_miss_reason')) AS cache_miss_reason,
+        JSONExtractBool(metadata, 'synthetic') AS synthetic,
         true AS called, if(output IS NULL, toInt64(9223372036854775807), -assumeNotNull(output)) AS first_rank,
         toInt64(toUnixTimestamp64Nano(recorded_at)) AS second_rank,
         CAST([], 'Array(UInt64)') AS keys, CAST([], 'Array(Int32)') AS sizes, CAST([], 'Array(UInt64)') AS refs
@@ -144,7 +146,7 @@ facts AS
         toDateTime64(0, 9, 'UTC'), '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
         tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        '', 0, 0, NULL, NULL, NULL, word, false,
+        '', 0, 0, NULL, NULL, NULL, word, word, false,
         false, at, -toInt64(part), keys, sizes, refs
     FROM assemblies
     WHERE NOT parted
@@ -154,7 +156,7 @@ facts AS
         '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
         tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        '', 0, 0, NULL, NULL, NULL, word, false,
+        '', 0, 0, NULL, NULL, NULL, word, word, false,
         false, last.1, last.2, arrayFlatten(parts.4), arrayFlatten(parts.5), arrayFlatten(parts.6)
     FROM
     (
@@ -308,7 +310,7 @@ SELECT
         broken_billed = 0, 0 * priced_cost,
         broken_billed * if(recomputed_price < cache_read_price, 0, recomputed_price - cache_read_price) / 1000000
     ) AS break_cost,
-    priced_cost - break_cost AS unbroken_cost
+    priced_cost - break_cost AS unbroken_cost, cache_miss_reason
 FROM valued
 LEFT JOIN marks USING (tenant, session_id, thread_id)
 SETTINGS max_block_size = 8192, max_bytes_before_external_sort = 67108864;

@@ -32,6 +32,7 @@
 --   priced_currency         String                  text
 --   break_cost              Nullable(Float64)       currency
 --   unbroken_cost           Nullable(Float64)       currency
+--   cache_miss_reason       LowCardinality(String)  text
 CREATE OR REPLACE VIEW cache_breaks AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -40,6 +41,7 @@ SELECT
     thread_order, lineage_id, call_id, model, previous_call_id, previous_model, window_tokens, previous_window_tokens,
     cache_read, cache_written, recomputed_billed, reusable_tokens, lost_tokens, recomputed_expected, new_tokens,
     penalty_tokens, gap_seconds, cache_lifetime_seconds, cause, cost, currency, prefix_tokens, lost_expected,
-    broken_billed, unbroken_billed, priced_cost, priced_currency, break_cost, unbroken_cost
+    broken_billed, unbroken_billed, priced_cost, priced_currency, break_cost, unbroken_cost,
+    cache_miss_reason
 FROM cache_bill
 WHERE number > 1;

@@ -45,6 +45,7 @@
 --   fidelity                String                  text
 --   coverage                LowCardinality(String)  text
 --   coverage_reasons        Array(LowCardinality(String))  text
+--   cache_miss_reason       String                  text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -63,7 +64,7 @@ SELECT
     multiIf(
         fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
     ) AS fidelity,
-    coverage, coverage_reasons
+    coverage, coverage_reasons, JSONExtractString(metadata, 'cache_miss_reason') AS cache_miss_reason
 FROM
 (
     SELECT
