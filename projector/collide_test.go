@@ -77,11 +77,23 @@ func (c *collision) erased(subject string) {
 	}
 }
 
-// beside plays a part of the history while a rebuild runs.
+// beside plays a part of the history while a rebuild runs: after the rebuild has made its tables, and
+// before it swaps them.
 func (c *collision) beside(play func()) {
 	c.project()
 	r := c.rebuild()
-	done := make(chan error, 1)
+	made, played, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	r.Steps = atEach(func(point string) {
+		switch point {
+		case pointMade:
+			close(made)
+		case pointCompared:
+			select {
+			case <-played:
+			case <-c.t.Context().Done():
+			}
+		}
+	})
 	go func() {
 		got, err := r.Run(c.t.Context())
 		if err != nil {
@@ -89,7 +101,13 @@ func (c *collision) beside(play func()) {
 		}
 		done <- err
 	}()
-	play()
+	select {
+	case <-made:
+		play()
+	case err := <-done:
+		done <- err
+	}
+	close(played)
 	if err := <-done; err != nil {
 		c.t.Errorf("the rebuild beside ended with %v", err)
 	}
