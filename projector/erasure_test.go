@@ -16,6 +16,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -348,5 +350,73 @@ func TestErasedItemReadsExpired(t *testing.T) {
 				t.Errorf("%d blocks have the item of which a version is left, want 1", n)
 			}
 		})
+	}
+}
+
+// walk is a walker that is a function.
+type walk func(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error
+
+func (w walk) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+	return w(ctx, list, take)
+}
+
+// TestErasureThatMeetsARebuild: an erasure has looked for a rebuild and found none. A rebuild then
+// makes its tables, and notes the last commit. It projects and compares between the two deletions of
+// the erasure, and reports a difference. Both commands are complete when they are repeated.
+func TestErasureThatMeetsARebuild(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(of(erasedSubject, 1, erasedContent).Binary())
+	f.publish(of("user-1", 2, "is none of it").Binary())
+	f.flush()
+	stop := f.follow(f.guarded(new(logbook)))
+	f.awaitLevel()
+	r, noted, deleted, ended := f.rebuild(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	r.Steps = walk(func(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+		if list[0].Verb == pointProjected {
+			close(noted)
+			<-deleted
+		}
+		return steps.InOrder{}.Walk(ctx, list, take)
+	})
+	e := f.erasure()
+	first := true
+	e.Steps = walk(func(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+		if !first {
+			return steps.InOrder{}.Walk(ctx, list, take)
+		}
+		first = false
+		go func() {
+			_, err := r.Run(t.Context())
+			ended <- err
+		}()
+		<-noted
+		return atEach(func(point string) {
+			if point != "delete" {
+				return
+			}
+			close(deleted)
+			if err := <-ended; !errors.Is(err, rebuild.ErrDiffer) {
+				t.Errorf("the rebuild between the deletions ends with %v", err)
+			}
+		}).Walk(ctx, list, take)
+	})
+	if _, err := e.Run(t.Context()); !errors.Is(err, erasure.ErrRebuilding) {
+		t.Errorf("the erasure ends with %v", err)
+	}
+	if done, err := f.rebuild().Run(t.Context()); err != nil || !done.Swapped {
+		t.Errorf("the repeated rebuild: %+v, %v", done, err)
+	}
+	if _, err := f.erasure().Run(t.Context()); err != nil {
+		t.Errorf("the repeated erasure: %v", err)
+	}
+	if n := f.count("SELECT count() FROM recorded_events WHERE resource_id = 'user-812' AND event_type != 'context.erasure.applied'"); n != 0 {
+		t.Errorf("%d events of the subject remain", n)
+	}
+	stop()
+	r = f.rebuild()
+	r.CompareOnly = true
+	if done := f.rebuilt(r); len(done.Compared.Differences) > 0 {
+		t.Errorf("a rebuild differs: %+v", done.Compared.Differences)
 	}
 }

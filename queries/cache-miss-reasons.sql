@@ -3,8 +3,9 @@
 -- First: agrees, cause, cache_miss_reason, calls, lost_tokens, session_id, call_id
 --
 -- Anthropic names the first part that differs from the previous request. Its words model_changed, system_changed,
--- tools_changed and messages_changed have a counterpart among the causes of the ledger. Other words, and other
--- causes, cannot be compared. A disagreement is a fact that one side does not know.
+-- tools_changed and messages_changed have a counterpart among the causes of the ledger. Each of them disagrees with
+-- the cause append if both windows are known. Other words, and other causes, cannot be compared. A disagreement is
+-- a fact that one side does not know.
 --
 -- Parameters:
 --   tenant      String  id     = ''                only this tenant; '' means all tenants
@@ -39,7 +40,7 @@ FROM
             cause = 'model_switch', 'model_changed', cause = 'system_change', 'system_changed',
             cause = 'tools_change', 'tools_changed',
             cause IN ('compaction', 'elision', 'pressure', 'injection', 'rewrite'), 'messages_changed',
-            '') AS counterpart
+            cause = 'append' AND penalty_tokens IS NOT NULL, 'nothing_changed', '') AS counterpart
     FROM cache_breaks
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

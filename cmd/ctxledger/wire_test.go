@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,27 +40,93 @@ func TestRunClaudeCode(t *testing.T) {
 	if want := fmt.Sprintf("ctxledger recorded %d calls", len(calls)); !strings.Contains(p.stderr.String(), want) {
 		t.Errorf("want %q in %s", want, &p.stderr)
 	}
-	if !regexp.MustCompile(`ctxledger: http://127\.0\.0\.1:\d+/last\?since=\S+ shows the session`).MatchString(p.stderr.String()) {
+	if !runsPage.MatchString(p.stderr.String()) {
 		t.Errorf("no address of the session's page in %s", &p.stderr)
 	}
 	up(t, data)
-	const sql = `SELECT countIf(output > 0) AS answered, count() AS calls, sum(window_tokens) AS tokens, uniqExact(session_id) AS sessions FROM model_calls`
-	want := fmt.Sprintf(`"answered":2,"calls":%d,"tokens":294,"sessions":1`, len(calls))
-	for deadline := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
-		out, stderr, _ := ctxledger(t, "query", "--data", data, "-o", "json", "--sql", sql)
-		if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(out, " ", ""), "\n", ""), want) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the ledger has %s%s, want %s", out, stderr, want)
-		}
-	}
+	awaitRow(t, data, `SELECT countIf(output > 0), count(), sum(window_tokens), uniqExact(session_id) FROM model_calls`, fmt.Sprintf("2,%d,294,1", len(calls)))
 	if out, _, code := ctxledger(t, "quarantine", "list", "--data", data, "-o", "json"); code != cli.ExitDone || strings.Contains(out, "code") {
 		t.Errorf("quarantined: %s", out)
 	}
 }
 
-// talk sends a conversation of n messages to a model through a base URL and returns the answer.
+// awaitRow waits until the answer to a query is one row, as CSV.
+func awaitRow(t *testing.T, data, sql, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+		out, stderr, code := ctxledger(t, "query", "--data", data, "-o", "csv", "--sql", sql)
+		if code != cli.ExitDone {
+			t.Fatal(stderr)
+		}
+		_, row, _ := strings.Cut(out, "\n")
+		if strings.TrimSpace(row) == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the ledger answers %s, want %s: %s", row, want, sql)
+		}
+	}
+}
+
+// page returns the text of an address, and the address to which it leads.
+func page(t *testing.T, address string) (text, leads string) {
+	t.Helper()
+	response, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v: %s", address, response.StatusCode, err, body)
+	}
+	return string(body), response.Request.URL.Path
+}
+
+// TestRunServesPages: the address that `run` prints first answers as long as the command runs. No
+// other port is open.
+func TestRunServesPages(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	data := t.TempDir()
+	p := command("run", "--data", data, "--", "cat")
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := io.Pipe()
+	p.Stderr = w
+	p.begin(t)
+	go func() {
+		<-p.done
+		w.Close()
+	}()
+	said := bufio.NewReader(r)
+	line, err := said.ReadString('\n')
+	address := runsPage.FindString(line)
+	if err != nil || address == "" {
+		t.Fatalf("run says %q first, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	if text, _ := page(t, address); !strings.Contains(text, "No call is recorded yet") {
+		t.Errorf("the page is %s", text)
+	}
+	if ports, err := os.ReadFile(filepath.Join(data, "ports.json")); err != nil || strings.Contains(string(ports), "capture") {
+		t.Errorf("the ports are %s, %v", ports, err)
+	}
+	in.Close()
+	if code := p.code(t, startPatience); code != cli.ExitDone {
+		t.Errorf("run ended with %d", code)
+	}
+	if _, err := http.Get(address); err == nil {
+		t.Error("the page answers after the end of run")
+	}
+}
+
+// runsPage is the address that `run` prints.
+var runsPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/last\?since=\S+`)
+
+// talk sends a conversation of n messages to a model through a base URL.
 func talk(t *testing.T, base string, n int) {
 	t.Helper()
 	var messages []string
@@ -99,49 +168,19 @@ func TestUpRecordsByBaseURL(t *testing.T) {
 	first, found := beginUp(t, data, upstream...)
 	talk(t, found.Capture+"/local", 1)
 	talk(t, found.Capture+"/local", 3)
-	counts := func() string {
-		out, stderr, code := ctxledger(t, "query", "--data", data, "-o", "csv", "--sql",
-			`SELECT count(), uniqExact(session_id), sum(uncached_input), (SELECT count() FROM items FINAL), (SELECT count() FROM quarantine) FROM model_calls`)
-		if code != cli.ExitDone {
-			t.Fatal(stderr)
-		}
-		_, row, _ := strings.Cut(out, "\n")
-		return row
-	}
-	await := func(want string) {
-		t.Helper()
-		for deadline := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
-			got := counts()
-			if strings.TrimSpace(got) == want {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the ledger has %s, want %s: calls, sessions, tokens, items, quarantined", got, want)
-			}
-		}
-	}
-	await("2,1,100,4,0")
+	const counts = `SELECT count(), uniqExact(session_id), sum(uncached_input), (SELECT count() FROM items FINAL), (SELECT count() FROM quarantine) FROM model_calls`
+	awaitRow(t, data, counts, "2,1,100,4,0")
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	<-first.done
 	_, found = beginUp(t, data, upstream...)
 	talk(t, found.Capture+"/local", 5)
-	await("3,1,150,6,0")
-	response, err := http.Get(found.Explorer + "last?since=" + since)
-	if err != nil {
-		t.Fatal(err)
+	awaitRow(t, data, counts, "3,1,150,6,0")
+	if _, leads := page(t, found.Explorer+"last?since="+since); !strings.HasPrefix(leads, "/s/") {
+		t.Errorf("/last leads to %s", leads)
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Request.URL.Path, "/s/") {
-		t.Errorf("/last leads to %s, status %d", response.Request.URL, response.StatusCode)
-	}
-	later, err := http.Get(found.Explorer + "last?since=" + time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer later.Body.Close()
-	if text, _ := io.ReadAll(later.Body); !strings.Contains(string(text), "No call is recorded yet") {
+	if text, _ := page(t, found.Explorer+"last?since="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); !strings.Contains(text, "No call is recorded yet") {
 		t.Errorf("before the first call /last shows %s", text)
 	}
 }

@@ -84,6 +84,9 @@ func TestChoosePort(t *testing.T) {
 			l.Close()
 		}
 	}
+	if !newPorts(t.TempDir(), ask(KeptPort)).othersPort(listenerNATS, DefaultCapturePort) {
+		t.Error("NATS may take the port of the captures")
+	}
 	if first := newPorts(t.TempDir(), ask(KeptPort)).wanted(listenerNATS); first != 7422 {
 		t.Errorf("a new folder wants port %d for NATS", first)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -191,6 +192,16 @@ func Quietly(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
+}
+
+// ListenKept opens the last port of the data folder for one of the program's own servers. If the
+// port is taken, it opens the next free one and says so.
+func (a *App) ListenKept(server embedded.Listener) (net.Listener, error) {
+	listener, move, err := embedded.Listen(a.Flags.Data, server, embedded.KeptPort)
+	if move != nil {
+		fmt.Fprintln(a.Err, move)
+	}
+	return listener, err
 }
 
 // FetchProgress shows how far the fetch of the engine is, on a terminal only.

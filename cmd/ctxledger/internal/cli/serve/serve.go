@@ -34,9 +34,9 @@ The answer follows the acknowledgment of JetStream and has a verdict for each ev
 ?dry_run nothing is stored. With ?all the events are stored together or not at all.
 
 The address is on loopback: every user of this machine can read the pages and publish
-events of the default tenant. Another address is refused. To show the pages elsewhere, put a proxy with TLS and a sign-in in
-front, and let it send Host localhost. If port 7070 is taken, the next free one is
-used, and a line reports it.
+events of the default tenant. Another address is refused. To show the pages elsewhere,
+put a proxy with TLS and a sign-in in front, and let it send Host localhost. If port
+7070 is taken, the next free one is used, and a line reports it.
 
 If ClickHouse is away, the pages say so and come back by themselves. The read API is
 described at /api/v1/openapi.json.`,
@@ -80,11 +80,7 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 // listenPages opens an address on loopback: the given one, or the port of the explorer.
 func listenPages(a *cli.App, address string) (net.Listener, error) {
 	if address == "" {
-		listener, move, err := embedded.Listen(a.Flags.Data, embedded.HTTP, embedded.KeptPort)
-		if move != nil {
-			fmt.Fprintln(a.Err, move)
-		}
-		return listener, err
+		return a.ListenKept(embedded.HTTP)
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

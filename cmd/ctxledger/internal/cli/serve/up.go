@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -115,9 +114,11 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err != nil {
 		return err
 	}
-	doors, err := ports.given(c.Dir)
-	defer doors.Close()
-	if err != nil {
+	pagesDoor := &door{server: embedded.HTTP, asked: ports.http}
+	captureDoor := &door{server: embedded.Capture, asked: ports.capture}
+	own := doors{pagesDoor, captureDoor}
+	defer own.close()
+	if err := own.openAsked(c.Dir); err != nil {
 		return err
 	}
 	metrics := metrics.New()
@@ -138,23 +139,35 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 		return cli.Quietly(ctx, err)
 	}
 	defer func() { err = errors.Join(err, i.Close()) }()
-	if err := doors.open(i, c.Dir, ports); err != nil {
+	moves, err := own.openRest(c.Dir)
+	if err != nil {
 		return err
 	}
-	found := addressesOf(a, i, doors, c.Dir)
-	defer attend(a, i, doors.http, found.ReaderDSN, metrics)()
+	found, stop, err := attend(a, i, pagesDoor.open, c.Dir, metrics)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	alarm, err := waitReady(ctx, i, alarms)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	for _, move := range doors.moves {
+	if i.Servers != nil {
+		moves = append(i.Servers.Moves(), moves...)
+	}
+	for _, move := range moves {
 		fmt.Fprintln(a.Err, move)
 	}
-	if capture, err := wire.Serve(ctx, a, found.NATSURL, doors.capture, upstreams); err == nil {
+	capture, err := wire.Serve(ctx, a, found.NATSURL, captureDoor.open, upstreams)
+	switch {
+	case err == nil:
 		defer capture.Close()
-	} else {
-		found.Capture = ""
-		fmt.Fprintf(a.Err, "agents cannot be recorded by base URL: %v\n", err)
+		found.Capture = capture.URL()
+	case cli.ExitCode(err) == cli.ExitUsage: // what a flag asks for is not left out
+		return err
+	default:
+		captureDoor.open.Close()
+		fmt.Fprintf(a.Err, "agents are not recorded by base URL: %v\n", err)
 	}
 	if err := printAddresses(a, found, asJSON); err != nil {
 		return err
@@ -177,51 +190,25 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	}
 }
 
-// attend serves the pages, the events and the health of an instance on listener, until stop.
-func attend(a *cli.App, i *instance.Instance, listener net.Listener, reader string, m *metrics.Metrics) (stop func()) {
-	pages := pagesOf(a, func() (string, error) { return reader, nil })
+// attend serves the pages, the events and the health of an instance on listener until stop, and
+// announces their address to other commands.
+func attend(a *cli.App, i *instance.Instance, listener net.Listener, data string, m *metrics.Metrics) (found UpAddresses, stop func(), err error) {
+	if i.Servers != nil {
+		if err := i.Servers.Announce("http://" + listener.Addr().String()); err != nil {
+			return found, nil, err
+		}
+	}
+	found = addressesOf(a, i, listener.Addr(), data)
+	pages := pagesOf(a, func() (string, error) { return found.ReaderDSN, nil })
 	server := status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
 		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
 		Pages: withEvents(a, pages, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
 	})
-	return func() {
+	return found, func() {
 		server.Close()
 		pages.Close()
-	}
-}
-
-// StartLedger starts an instance with its pages on the data folder, for the time of a command.
-func StartLedger(ctx context.Context, a *cli.App) (l wire.Ledger, err error) {
-	c := embedded.DefaultConfig(a.Flags.Data)
-	ports := portFlags{nats: embedded.KeptPort, clickhouse: embedded.KeptPort, clickhouseHTTP: embedded.KeptPort, http: embedded.KeptPort}
-	c.NATSPort, c.ClickHousePort, c.HTTPPort = ports.nats, ports.clickhouse, ports.clickhouseHTTP
-	c.Progress, c.Log = a.FetchProgress(), a.Log()
-	ring, err := cli.RingIn(c.Dir)
-	if err != nil {
-		return l, err
-	}
-	metrics := metrics.New()
-	config := instanceConfig(a, c)
-	config.Ring, config.Metrics = ring, metrics
-	i, err := instance.Start(context.WithoutCancel(ctx), config)
-	if err != nil {
-		return l, err
-	}
-	d := &doors{}
-	if err := d.open(i, c.Dir, ports); err != nil {
-		d.Close()
-		return l, errors.Join(err, i.Close())
-	}
-	found := addressesOf(a, i, d, c.Dir)
-	stop := attend(a, i, d.http, found.ReaderDSN, metrics)
-	return wire.Ledger{NATS: found.NATSURL, Explorer: strings.TrimSuffix(found.Explorer, "/"), Stop: func() {
-		stop()
-		d.Close()
-		if err := i.Close(); err != nil {
-			fmt.Fprintf(a.Err, "ctxledger: stop the ledger: %v\n", err)
-		}
-	}}, nil
+	}, nil
 }
 
 // captureURL is the base URL of a provider as a pattern, "" without a capture.
@@ -245,9 +232,9 @@ func instanceConfig(a *cli.App, c embedded.Config) instance.Config {
 }
 
 // addressesOf tells where everything is, servers that were named included.
-func addressesOf(a *cli.App, i *instance.Instance, d *doors, data string) UpAddresses {
-	base := "http://" + d.http.Addr().String()
-	found := UpAddresses{Capture: "http://" + d.capture.Addr().String(), Explorer: base + "/", Events: base + gateway.Path, Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
+func addressesOf(a *cli.App, i *instance.Instance, health net.Addr, data string) UpAddresses {
+	base := "http://" + health.String()
+	found := UpAddresses{Explorer: base + "/", Events: base + gateway.Path, Health: base + "/readyz", Metrics: base + "/metrics", Data: data}
 	if i.Servers != nil {
 		found.Addresses = i.Servers.Addresses()
 	}

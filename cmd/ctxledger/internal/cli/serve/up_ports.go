@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
@@ -43,68 +42,61 @@ func (p *portFlags) complete(f *pflag.FlagSet) (err error) {
 	return err
 }
 
-// doors are the listeners of the program's own servers.
-type doors struct {
-	http, capture net.Listener
-	moves         []embedded.Move // of all servers whose kept port was taken
+// A door is a listener of one of the program's own servers.
+type door struct {
+	server embedded.Listener
+	asked  int          // port, as in embedded.Config
+	open   net.Listener // nil until it is open
 }
 
-func (d *doors) Close() {
-	for _, l := range []net.Listener{d.http, d.capture} {
-		if l != nil {
-			l.Close()
+// listen opens the door. The move is nil unless the kept port was taken.
+func (d *door) listen(dir string) (move *embedded.Move, err error) {
+	d.open, move, err = embedded.Listen(dir, d.server, d.asked)
+	return move, err
+}
+
+// doors are the listeners of the program's own servers.
+type doors []*door
+
+func (list doors) close() {
+	for _, d := range list {
+		if d.open != nil {
+			d.open.Close()
 		}
 	}
 }
 
-// keepPort keeps a port for the next start, unless any port was asked for.
-func keepPort(dir string, server embedded.Listener, asked int, open net.Listener) error {
-	if tcp, ok := open.Addr().(*net.TCPAddr); ok && asked != 0 {
-		return embedded.KeepPort(dir, server, tcp.Port)
+// openAsked opens the ports that flags name, before anything starts: a taken one ends the command.
+func (list doors) openAsked(dir string) error {
+	for _, d := range list {
+		if d.asked <= 0 {
+			continue
+		}
+		if _, err := d.listen(dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// given opens the ports that flags name, before anything starts: a taken one ends the command.
-func (p *portFlags) given(dir string) (d *doors, err error) {
-	d = &doors{}
-	if p.http > 0 {
-		if d.http, _, err = embedded.Listen(dir, embedded.HTTP, p.http); err != nil {
-			return d, err
-		}
-	}
-	if p.capture > 0 {
-		d.capture, _, err = embedded.Listen(dir, embedded.Capture, p.capture)
-	}
-	return d, err
-}
-
-// open opens the other ports, keeps all for the next start and for other commands, and announces
-// the address of HTTP.
-func (d *doors) open(i *instance.Instance, dir string, p portFlags) (err error) {
-	if i.Servers != nil {
-		d.moves = append(d.moves, i.Servers.Moves()...)
-	}
-	for _, door := range []struct {
-		server embedded.Listener
-		asked  int
-		open   *net.Listener
-	}{{embedded.HTTP, p.http, &d.http}, {embedded.Capture, p.capture, &d.capture}} {
-		if *door.open == nil {
-			var move *embedded.Move
-			if *door.open, move, err = embedded.Listen(dir, door.server, door.asked); err != nil {
-				return err
+// openRest opens the other ports, and keeps all for the next start and for other commands. Call it
+// after the start of the servers, which locks the folder. It returns the ports that were taken.
+func (list doors) openRest(dir string) (moves []embedded.Move, err error) {
+	for _, d := range list {
+		if d.open == nil {
+			move, err := d.listen(dir)
+			if err != nil {
+				return moves, err
 			}
 			if move != nil {
-				d.moves = append(d.moves, *move)
+				moves = append(moves, *move)
 			}
 		}
-		if err := keepPort(dir, door.server, door.asked, *door.open); err != nil {
-			return err
+		if tcp, ok := d.open.Addr().(*net.TCPAddr); ok && d.asked != 0 {
+			if err := embedded.KeepPort(dir, d.server, tcp.Port); err != nil {
+				return moves, err
+			}
 		}
 	}
-	if i.Servers == nil {
-		return nil
-	}
-	return i.Servers.Announce("http://" + d.http.Addr().String())
+	return moves, nil
 }

@@ -100,7 +100,7 @@ func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[st
 		return err
 	}
 	tune()
-	g, err := openGateway(ctx, a, address, listener, upstreams, flags)
+	g, err := openGateway(ctx, a, address, listener, upstreams, flags, commandSlots())
 	if err != nil {
 		return err
 	}
@@ -122,11 +122,7 @@ func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[st
 // listenCapture opens the given address, or the port of the captures of the data folder.
 func listenCapture(a *cli.App, address string) (net.Listener, error) {
 	if address == "" {
-		listener, move, err := embedded.Listen(a.Flags.Data, embedded.Capture, embedded.KeptPort)
-		if move != nil {
-			fmt.Fprintln(a.Err, move)
-		}
-		return listener, err
+		return a.ListenKept(embedded.Capture)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -25,13 +25,13 @@ type Gateway struct {
 
 // Serve records the agents that use the address of listener as their base URL, for the default
 // tenant and without text. nats is the address of the stream. upstreams are further providers, by
-// name. Serve returns at once.
+// name. Serve returns at once. One process at a time may serve a data folder.
 func Serve(ctx context.Context, a *cli.App, nats string, listener net.Listener, upstreams map[string]string) (*Gateway, error) {
-	return openGateway(ctx, a, nats, listener, upstreams, recordFlags{tenant: schema.DefaultTenant})
+	return openGateway(ctx, a, nats, listener, upstreams, recordFlags{tenant: schema.DefaultTenant}, []string{"up"})
 }
 
-func openGateway(ctx context.Context, a *cli.App, nats string, listener net.Listener, upstreams map[string]string, flags recordFlags) (*Gateway, error) {
-	r, err := open(ctx, a, nats, flags, true)
+func openGateway(ctx context.Context, a *cli.App, nats string, listener net.Listener, upstreams map[string]string, flags recordFlags, slots []string) (*Gateway, error) {
+	r, err := open(ctx, a, nats, flags, true, slots)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +45,9 @@ func openGateway(ctx context.Context, a *cli.App, nats string, listener net.List
 	go func() { g.failed <- g.server.Serve(listener) }()
 	return g, nil
 }
+
+// URL returns the address to which the name of a provider is added.
+func (g *Gateway) URL() string { return g.base }
 
 // BaseURLs returns the base URL of each provider.
 func (g *Gateway) BaseURLs() []string {

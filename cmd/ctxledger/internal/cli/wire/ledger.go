@@ -57,8 +57,8 @@ func ledgerFor(ctx context.Context, a *cli.App, start Starter) (Ledger, error) {
 	return started, nil
 }
 
-// follow returns the address of the page that follows the first session after now, "" without
-// pages.
+// follow returns the address of a page that leads to the newest session with a fact after now, and
+// waits for one. It is "" without pages.
 func (l Ledger) follow(now time.Time) string {
 	if l.Explorer == "" {
 		return ""

@@ -52,13 +52,22 @@ type recording struct {
 	folder    string
 }
 
-// slots is the number of captures that can run on one data folder at the same time.
-const slots = 32
+// commandSlots are the folders of the commands run and capture. Each that runs has one, the first
+// that is free, so that a session that is resumed later meets its state again. The recorder of
+// `ctxledger up` has a folder of its own: it runs for long, and would take the first from them.
+func commandSlots() []string {
+	const atOnce = 32
+	var list []string
+	for slot := range atOnce {
+		list = append(list, strconv.Itoa(slot))
+	}
+	return list
+}
 
-// openOutbox opens the first outbox of the data folder that no other capture uses.
-func openOutbox(data string) (box *outbox.Outbox, folder string, err error) {
-	for slot := range slots {
-		folder = filepath.Join(data, "capture", strconv.Itoa(slot))
+// openOutbox opens the first outbox of the slots that no other recorder uses.
+func openOutbox(data string, slots []string) (box *outbox.Outbox, folder string, err error) {
+	for _, slot := range slots {
+		folder = filepath.Join(data, "capture", slot)
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, "", fmt.Errorf("make the folder of the capture: %w", err)
 		}
@@ -67,11 +76,12 @@ func openOutbox(data string) (box *outbox.Outbox, folder string, err error) {
 			return box, folder, err
 		}
 	}
-	return nil, "", fmt.Errorf("%d captures run on %s already: end one, or give another --data", slots, data)
+	return nil, "", fmt.Errorf("%d captures run on %s already: end one, or give another --data", len(slots), data)
 }
 
-// open connects to the stream at address, which may be away, and opens a recorder.
-func open(ctx context.Context, a *cli.App, address string, flags recordFlags, altered bool) (_ *recording, err error) {
+// open connects to the stream at address, which may be away, and opens a recorder in the first free
+// slot.
+func open(ctx context.Context, a *cli.App, address string, flags recordFlags, altered bool, slots []string) (_ *recording, err error) {
 	r := &recording{app: a}
 	defer func() {
 		if err != nil {
@@ -86,7 +96,7 @@ func open(ctx context.Context, a *cli.App, address string, flags recordFlags, al
 	if err != nil {
 		return nil, err
 	}
-	if r.box, r.folder, err = openOutbox(a.Flags.Data); err != nil {
+	if r.box, r.folder, err = openOutbox(a.Flags.Data, slots); err != nil {
 		return nil, err
 	}
 	if r.nc, err = a.DialNATS(address, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second)); err != nil {
@@ -164,7 +174,7 @@ func (r *recording) end(ctx context.Context) {
 		}
 	}
 	if _, facts := r.box.Held(); facts > 0 {
-		fmt.Fprintf(r.app.Err, "ctxledger: %d facts wait in %s; the next capture on this data folder sends them\n", facts, r.folder)
+		fmt.Fprintf(r.app.Err, "ctxledger: %d facts wait in %s; the same command sends them when it runs on this data folder again\n", facts, r.folder)
 	}
 	r.release()
 }

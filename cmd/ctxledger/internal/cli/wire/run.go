@@ -114,7 +114,7 @@ func run(ctx context.Context, a *cli.App, args []string, hosts map[string]string
 	}
 	defer l.Stop()
 	tune()
-	r, err := open(ctx, a, l.NATS, flags.recordFlags, false)
+	r, err := open(ctx, a, l.NATS, flags.recordFlags, false, commandSlots())
 	if err != nil {
 		return err
 	}
