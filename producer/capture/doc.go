@@ -6,6 +6,13 @@
 // each exchange, see package proxy. Both copy the bytes that pass and give the copies to a
 // [Recorder], which works in the background.
 //
+// A [Conversation] copies a WebSocket of the Responses API:
+//
+//	bytes ──▶ frame.Reader ──▶ messages ──▶ exchanges, by their lanes ──▶ Recorder
+//
+// Each response.create begins an exchange, and the events of its lane end it. A message that is
+// no request, and bytes that are no frames, are counted; the calls that they concern are partial.
+//
 // # What is read
 //
 // Of the headers only the session, the request id and the user agent are read. A credential of

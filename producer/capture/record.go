@@ -67,6 +67,7 @@ func (t *Tap) read() (partial []string, err error) {
 		return nil, err
 	}
 	answer := x.Dialect.NewReader(x.Answer.Status, t.received.kind)
+	partial = t.partial
 	received, err := t.received.plain()
 	if err != nil {
 		partial = append(partial, string(schema.PartialTruncated))

@@ -33,6 +33,8 @@ type Recorder struct {
 	counts      counts
 	last        atomic.Pointer[Window]
 	backlog     backlog
+
+	conversations conversations
 }
 
 // counts are the numbers of exchanges and facts.
@@ -158,6 +160,7 @@ func (r *Recorder) recordSafely(t *Tap) (err error) {
 // Flush returns when every exchange that ended before the call is recorded, and its facts are
 // stored.
 func (r *Recorder) Flush(ctx context.Context) error {
+	r.conversations.idle(ctx)
 	if err := r.backlog.empty(ctx); err != nil {
 		return err
 	}
@@ -165,9 +168,10 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	return err
 }
 
-// Close records what waits and ends the recorder. It waits until ctx ends. Exchanges that end
-// later are dropped.
+// Close records what waits and ends the recorder, and with it the copies of conversations. It
+// waits until ctx ends. Exchanges that end later are dropped.
 func (r *Recorder) Close(ctx context.Context) error {
+	r.conversations.close(ctx)
 	err := r.Flush(ctx)
 	r.backlog.close()
 	return err

@@ -25,6 +25,7 @@ type Tap struct {
 	exchange dialect.Exchange
 	head     head
 	at       time.Time
+	partial  []string // reasons why not all of the exchange was copied
 
 	mu       sync.Mutex // guards the fields below
 	sent     copied
@@ -95,17 +96,23 @@ func (r *Recorder) Tap(req *http.Request) *Tap {
 	if !ok {
 		return nil
 	}
-	t := &Tap{r: r, at: time.Now().UTC()}
+	t := &Tap{r: r, at: time.Now().UTC(), head: r.readHead(req)}
 	t.exchange.Dialect, t.exchange.Operation = of, does
 	t.sent.encoding = req.Header.Get("Content-Encoding")
-	for _, name := range sessionHeaders {
-		if values := header(req.Header, name); values != "" && t.head.session == "" {
-			t.head.session = values
-		}
-	}
-	t.head.agent = agentOf(req.Header.Get("User-Agent"))
 	if n := req.ContentLength; n > 0 && n <= MaxBodyBytes {
 		t.sent.reserve(int(n))
+	}
+	return t
+}
+
+// readHead reads what is known from the headers of a request, and keeps its credentials as
+// values to withhold.
+func (r *Recorder) readHead(req *http.Request) head {
+	h := head{agent: agentOf(req.Header.Get("User-Agent"))}
+	for _, name := range sessionHeaders {
+		if values := header(req.Header, name); values != "" && h.session == "" {
+			h.session = values
+		}
 	}
 	for _, name := range credentialHeaders {
 		for _, value := range req.Header[name] {
@@ -121,7 +128,7 @@ func (r *Recorder) Tap(req *http.Request) *Tap {
 			r.credentials.add(value)
 		}
 	}
-	return t
+	return h
 }
 
 // header returns a header by its name in any case.

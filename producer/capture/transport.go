@@ -25,6 +25,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var tap *Tap
 	if t.Recorder != nil {
+		if c := t.Recorder.Conversation(req); c != nil {
+			return c.roundTrip(base, req)
+		}
 		tap = t.Recorder.Tap(req)
 	}
 	if tap == nil {
@@ -58,6 +61,40 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	response.Body = &receivedBody{ReadCloser: response.Body, tap: tap}
 	return response, nil
+}
+
+// roundTrip opens a WebSocket. The body of the response is the connection.
+func (c *Conversation) roundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	response, err := base.RoundTrip(req)
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		return response, err
+	}
+	if body, ok := response.Body.(io.ReadWriteCloser); ok && c.Opened(response.Header) {
+		response.Body = &talkingBody{body, c}
+	}
+	return response, nil
+}
+
+// talkingBody is a connection whose bytes are copied.
+type talkingBody struct {
+	io.ReadWriteCloser
+	copies *Conversation
+}
+
+func (b *talkingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadWriteCloser.Read(p)
+	b.copies.Received(p[:n])
+	return n, err
+}
+
+func (b *talkingBody) Write(p []byte) (int, error) {
+	b.copies.Sent(p)
+	return b.ReadWriteCloser.Write(p)
+}
+
+func (b *talkingBody) Close() error {
+	defer b.copies.End()
+	return b.ReadWriteCloser.Close()
 }
 
 // restart forgets the body that was sent: the base transport sends it again.

@@ -88,7 +88,7 @@ func (w *windowReader) add(b Block) { w.Blocks = append(w.Blocks, b) }
 func (w *windowReader) unknown(m member) {
 	if !empty(m.value) {
 		w.rest = append(w.rest, Block{
-			Kind: "request_member", Layer: LayerOpaque, Name: blockName(m.name), Message: -1, Raw: object(m),
+			Kind: KindRequestMember, Layer: LayerOpaque, Name: blockName(m.name), Message: -1, Raw: object(m),
 		})
 	}
 }

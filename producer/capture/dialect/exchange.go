@@ -40,6 +40,10 @@ const (
 	LayerOpaque      Layer = "opaque"   // other content that cannot be read, such as encrypted reasoning
 )
 
+// KindRequestMember is the kind of the blocks that follow the messages: members of the request
+// that the dialect does not know.
+const KindRequestMember = "request_member"
+
 // Block is one part of a window or of an answer.
 type Block struct {
 	Kind    string // context_kind of the item: user_message, tool_call, …
@@ -62,6 +66,7 @@ type Request struct {
 	MaxOutput *int64 // tokens
 	Stream    bool
 	Session   string // the session that the client names in the body
+	WarmUp    bool   // asks for no answer, only for a response that a later window continues
 	Previous  string // id of the response that the window continues, see previous_response_id
 	Blocks    []Block
 }

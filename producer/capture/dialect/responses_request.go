@@ -13,7 +13,7 @@ var responsesSettings = []string{
 	"model", "max_output_tokens", "max_tool_calls", "temperature", "top_p", "top_logprobs", "stream", "stream_options",
 	"store", "background", "include", "tool_choice", "parallel_tool_calls", "reasoning", "metadata", "client_metadata",
 	"service_tier", "truncation", "user", "prompt_cache_key", "prompt_cache_retention", "safety_identifier",
-	"previous_response_id", "type", "generate", "context_management",
+	"previous_response_id", "type", "generate", "stream_id", "context_management",
 }
 
 // responses reads a request of the Responses API, also one that a WebSocket carries.
@@ -21,6 +21,7 @@ func (w *windowReader) responses(top fields) {
 	w.Model, w.MaxOutput = short(top.text("model")), whole(top.get("max_output_tokens"))
 	w.Stream = string(bytes.TrimSpace(top.get("stream"))) == "true"
 	w.Previous = short(top.text("previous_response_id"))
+	w.WarmUp = string(bytes.TrimSpace(top.get("generate"))) == "false"
 	for _, p := range parts(top.get("instructions"), "input_text") {
 		b := Block{Kind: "system_prompt", Layer: LayerSystem, Message: -1, Raw: p}
 		if f, ok := members(p); ok {

@@ -51,6 +51,7 @@ func (s *Session) Observe(r *Reader, x *dialect.Exchange, c Call) []Fact {
 		s.Items = make(sums)
 	}
 	o := &observation{s: s, r: r, x: x, c: c}
+	o.settle()
 	o.now = s.read(r, x.Request.Model, x.Request.Blocks)
 	complete := o.expand()
 	if x.Operation == dialect.CountTokens {
@@ -73,6 +74,20 @@ func (s *Session) Observe(r *Reader, x *dialect.Exchange, c Call) []Fact {
 	return o.facts
 }
 
+// settle corrects the layers of a request that continues a conversation: its system messages are
+// injected.
+func (o *observation) settle() {
+	earlier := o.s.Chains[o.x.Request.Previous]
+	if earlier == nil || !slices.ContainsFunc(earlier.Blocks, func(b block) bool { return b.InTurn }) {
+		return
+	}
+	for i := range o.x.Request.Blocks {
+		if b := &o.x.Request.Blocks[i]; b.Message >= 0 && b.Layer == dialect.LayerSystem {
+			b.Layer, b.Kind = dialect.LayerInjected, "injected_message"
+		}
+	}
+}
+
 // expand puts the messages of the response that the request continues before its own. expand
 // returns false if nobody observed that response.
 func (o *observation) expand() bool {
@@ -83,15 +98,13 @@ func (o *observation) expand() bool {
 	if earlier == nil {
 		return false
 	}
-	first := slices.IndexFunc(o.now, func(b seen) bool { return b.InTurn })
+	first := slices.IndexFunc(o.now, func(b seen) bool { return b.from.Message >= 0 || b.Kind == dialect.KindRequestMember })
 	if first < 0 {
 		first = len(o.now)
 	}
-	var before []seen
-	for i := range earlier.Blocks {
-		if earlier.Blocks[i].InTurn {
-			before = append(before, seen{block: earlier.Blocks[i]})
-		}
+	before := make([]seen, len(earlier.Blocks))
+	for i := range before {
+		before[i].block = earlier.Blocks[i]
 	}
 	o.now = slices.Insert(o.now, first, before...)
 	return true
@@ -115,7 +128,18 @@ func (o *observation) choose() {
 			return
 		}
 	}
+	if earlier := o.s.Chains[o.x.Request.Previous]; earlier != nil {
+		for _, t := range o.s.Threads {
+			if t.ID == earlier.Thread {
+				o.t = t
+				return
+			}
+		}
+	}
 	begin := "empty"
+	if o.x.Request.WarmUp {
+		begin = "response " + o.x.Answer.MessageID
+	}
 	if i := slices.IndexFunc(o.now, func(b seen) bool { return b.spoken() }); i >= 0 {
 		begin = o.now[i].Item
 	}
@@ -235,9 +259,14 @@ func (o *observation) remember(answered []seen) {
 		return
 	}
 	if o.s.Chains == nil {
-		o.s.Chains = make(map[string]*window)
+		o.s.Chains = make(map[string]*chain)
 	}
-	w := &window{Blocks: slices.Clone(o.t.Blocks)}
+	w := &chain{Thread: o.t.ID}
+	for i := range o.now {
+		if from := o.now[i].from; from == nil || from.Message >= 0 {
+			w.Blocks = append(w.Blocks, o.now[i].block)
+		}
+	}
 	for i := range answered {
 		b := answered[i].block
 		b.InTurn = true

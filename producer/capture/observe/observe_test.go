@@ -399,6 +399,52 @@ func TestPreviousResponse(t *testing.T) {
 }
 
 // TestLargeWindow: a window that one event cannot hold comes in parts.
+// TestWarmUp: a request that asks for no answer begins the thread of the response that continues
+// it. A window that is sent whole later, as after a new connection, changes nothing but its end.
+func TestWarmUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ask := func(id, body string) []Fact {
+		request, err := dialect.OpenAIResponses.ReadRequest([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &dialect.Exchange{Dialect: dialect.OpenAIResponses, Operation: dialect.Generate, Request: request}
+		x.Answer = dialect.Answer{Status: 200, MessageID: id, Complete: true}
+		r.at = r.at.Add(time.Second)
+		facts := r.session.Observe(&r.reader, x, Call{At: r.at, Agent: "test", Fidelity: schema.FidelityWire})
+		for i := range facts {
+			r.valid(&facts[i])
+		}
+		r.facts = append(r.facts, facts...)
+		r.restart()
+		return facts
+	}
+	const head = `{"type":"response.create","model":"m","tools":[{"type":"function","name":"run"}],`
+	const setup, rules, late = `{"role":"developer","content":"setup"}`, `{"role":"developer","content":"rules"}`, `{"role":"developer","content":"late"}`
+	warm := ask("resp_1", head+`"generate":false,"input":[`+setup+`]}`)
+	if m := of[*schema.UsageRecorded](warm)[0].Metadata; m["operation"] != "warm_up" || m["side_call"] != true {
+		t.Errorf("the first call is %v", m)
+	}
+	ask("resp_2", head+`"previous_response_id":"resp_1","input":[`+rules+`,`+user("one")+`]}`)
+	ask("resp_3", head+`"previous_response_id":"resp_2","input":[`+late+`,`+user("two")+`]}`)
+	whole := ask("resp_4", head+`"input":[`+strings.Join([]string{setup, rules, user("one"), late, user("two"), user("three")}, ",")+`]}`)
+	last := of[*schema.AssemblyCreated](whole)[0]
+	if last.BaseAssemblyID != "resp_3:window" || *last.Keep != 6 || len(last.OrderedBlocks) != 1 {
+		t.Errorf("the whole window keeps %v blocks of %q", *last.Keep, last.BaseAssemblyID)
+	}
+	layers := make(map[string]string)
+	for _, added := range of[*schema.ItemAdded](r.facts) {
+		if old, again := layers[added.Item.ItemID]; again {
+			t.Errorf("%s is added in %s and %s", added.Item.ItemID, old, added.Item.Layer)
+		}
+		layers[added.Item.ItemID] = added.Item.Layer
+	}
+	if n := len(of[*schema.ScopeOpened](r.facts)); n != 1 || len(layers) != 7 || len(of[*schema.InjectionRemoved](r.facts)) > 0 {
+		t.Errorf("%d threads, items %v", n, layers)
+	}
+}
+
 func TestLargeWindow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -103,7 +103,8 @@ type summary struct {
 }
 
 // summaryIn finds the first block of the messages that holds an answer of the thread. Blocks
-// that the last window had are no summaries, nor are blocks of the model.
+// that the last window had are no summaries, nor are blocks of the model or of a response that the
+// window continues.
 func (t *thread) summaryIn(blocks []seen) (summary, bool) {
 	const most = 8 // a summary is at the front
 	had := make(map[uint64]bool, len(t.Blocks))
@@ -113,7 +114,7 @@ func (t *thread) summaryIn(blocks []seen) (summary, bool) {
 	tried := 0
 	for i := range blocks {
 		b := &blocks[i]
-		if !b.InTurn || b.Role == "assistant" || b.Layer == dialect.LayerToolResults || !b.from.Readable() {
+		if b.from == nil || !b.InTurn || b.Role == "assistant" || b.Layer == dialect.LayerToolResults || !b.from.Readable() {
 			continue
 		}
 		if tried++; tried > most {

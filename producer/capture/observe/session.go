@@ -25,11 +25,11 @@ type Session struct {
 	Sequence int64 `json:"sequence"`
 	// Epoch is part of the ids of events, if it is not "". A caller that has lost the state of
 	// a session sets it, so its events have other ids.
-	Epoch   string             `json:"epoch,omitempty"`
-	Threads []*thread          `json:"threads,omitempty"` // the most recently used first
-	Items   sums               `json:"items,omitempty"`   // all items of the session
-	Chains  map[string]*window `json:"responses,omitempty"`
-	Order   []string           `json:"response_order,omitempty"` // ids of Chains, oldest first
+	Epoch   string            `json:"epoch,omitempty"`
+	Threads []*thread         `json:"threads,omitempty"` // the most recently used first
+	Items   sums              `json:"items,omitempty"`   // all items of the session
+	Chains  map[string]*chain `json:"responses,omitempty"`
+	Order   []string          `json:"response_order,omitempty"` // ids of Chains, oldest first
 }
 
 // thread is a sequence of windows.
@@ -50,6 +50,13 @@ type thread struct {
 // window is an ordered list of blocks.
 type window struct {
 	Blocks []block `json:"blocks,omitempty"`
+}
+
+// chain is what a request gets that continues a response: the messages of the response's window,
+// and its answer.
+type chain struct {
+	window
+	Thread string `json:"thread,omitempty"`
 }
 
 // block is a block of a window without its content.

@@ -115,6 +115,9 @@ func (o *observation) metadata() map[string]any {
 	if o.x.Operation != dialect.Generate {
 		m["operation"] = string(o.x.Operation)
 	}
+	if o.x.Request.WarmUp {
+		m["operation"] = "warm_up"
+	}
 	if o.sideCall() {
 		m["side_call"] = true
 	}
@@ -125,9 +128,9 @@ func (o *observation) metadata() map[string]any {
 }
 
 // sideCall reports whether the call has no tools while another thread of the session has some,
-// or only counts tokens.
+// or asks for no answer.
 func (o *observation) sideCall() bool {
-	if o.x.Operation == dialect.CountTokens {
+	if o.x.Operation == dialect.CountTokens || o.x.Request.WarmUp {
 		return true
 	}
 	return !slices.ContainsFunc(o.now, func(b seen) bool { return b.Layer == dialect.LayerTools }) &&

@@ -10,7 +10,8 @@
 // directions. No header is added. Each chunk is flushed as it comes. A client that leaves aborts
 // its request upstream, and a response that breaks off breaks off for the client too. Hop-by-hop
 // headers, the order between names, the reason phrase and the borders of chunks may change.
-// Connections that change their protocol, such as WebSockets, pass unread; they are counted.
+// A WebSocket passes with its compression as it is, and a copy of its bytes is read in the
+// background. Other connections that change their protocol pass unread; they are counted.
 //
 // # Certificates
 //

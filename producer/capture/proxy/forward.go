@@ -186,9 +186,6 @@ func pass(w http.ResponseWriter, from io.Reader, tap *capture.Tap) error {
 
 // upgrade connects the client with the provider after both agreed on another protocol.
 func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
-	if u.Tunnelled != nil {
-		u.Tunnelled.Add(1)
-	}
 	out.Header["Connection"], out.Header["Upgrade"] = []string{"Upgrade"}, in.Header["Upgrade"]
 	ctx, cancel := context.WithCancel(in.Context())
 	defer cancel()
@@ -207,6 +204,10 @@ func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
 		_ = pass(w, response.Body, nil)
 		return
 	}
+	copies := u.conversation(in, response.Header)
+	if copies != nil {
+		defer copies.End()
+	}
 	local, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
@@ -216,12 +217,48 @@ func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
 	if response.Write(local) != nil {
 		return
 	}
-	join(struct {
-		io.Reader
-		io.Writer
-		io.Closer
-	}{buffered, local, local}, remote)
+	join(&upgraded{buffered, local, copies}, remote)
 }
+
+// conversation returns the copy of a connection, and counts one that passes unread.
+func (u *Upstream) conversation(in *http.Request, answer http.Header) *capture.Conversation {
+	if u.Recorder != nil {
+		if c := u.Recorder.Conversation(in); c != nil && c.Opened(answer) {
+			return c
+		}
+	}
+	if u.Tunnelled != nil {
+		u.Tunnelled.Add(1)
+	}
+	return nil
+}
+
+// upgraded is the client's side of a connection that changed its protocol.
+type upgraded struct {
+	from   io.Reader
+	to     net.Conn
+	copies *capture.Conversation // nil for a connection that passes unread
+}
+
+// Read reads what the client sends to the provider.
+func (c *upgraded) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	if c.copies != nil {
+		c.copies.Sent(p[:n])
+	}
+	return n, err
+}
+
+// Write sends what comes from the provider.
+func (c *upgraded) Write(p []byte) (int, error) {
+	if c.copies != nil {
+		c.copies.Received(p)
+	}
+	return c.to.Write(p)
+}
+
+// Close ends the connection.
+func (c *upgraded) Close() error { return c.to.Close() }
 
 // join copies in both directions until one side ends.
 func join(a, b io.ReadWriteCloser) {

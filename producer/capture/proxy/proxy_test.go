@@ -215,7 +215,8 @@ func TestCutUpstream(t *testing.T) {
 	}
 }
 
-// TestUpgrade: a connection that changes its protocol passes in both directions.
+// TestUpgrade: a connection that changes its protocol passes in both directions, also one whose
+// bytes are not those of the protocol.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
@@ -229,9 +230,15 @@ func TestUpgrade(t *testing.T) {
 		_, _ = io.WriteString(conn, "echo "+line)
 	}))
 	defer provider.Close()
-	got := raw(t, gateway(t, provider.URL, nil), "GET /model/v1/responses HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nping\n")
-	if !strings.HasPrefix(got, "HTTP/1.1 101") || !strings.HasSuffix(got, "echo ping\n") {
-		t.Errorf("%q", got)
+	recording := newRig(t)
+	for _, recorder := range []*capture.Recorder{nil, recording.Recorder} {
+		got := raw(t, gateway(t, provider.URL, recorder), "GET /model/v1/responses HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nping\n")
+		if !strings.HasPrefix(got, "HTTP/1.1 101") || !strings.HasSuffix(got, "echo ping\n") {
+			t.Errorf("%q", got)
+		}
+	}
+	if err := recording.Flush(t.Context()); err != nil || recording.Counts().Unread != 1 {
+		t.Errorf("%+v, %v", recording.Counts(), err)
 	}
 }
 
@@ -357,7 +364,7 @@ func (r rig) same(t *testing.T, server *modelserver.Server, of dialect.Dialect) 
 	received, blocks := 0, 0
 	for _, call := range server.Calls() {
 		received++
-		request, err := of.ReadRequest(call.Body)
+		request, err := of.ReadRequest(call.Whole())
 		if err != nil {
 			t.Fatal(err)
 		}

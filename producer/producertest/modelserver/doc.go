@@ -14,8 +14,13 @@
 //	POST …/messages               Anthropic Messages, whole or as server-sent events
 //	POST …/messages/count_tokens  a count; does not advance the script
 //	POST …/responses              OpenAI Responses, whole or as server-sent events
+//	GET  …/responses              OpenAI Responses over a WebSocket, compressed if the client offers it
 //	POST …/chat/completions       OpenAI Chat Completions, whole or as server-sent events
 //	anything else                 kept, and answered with status 404
+//
+// On a WebSocket each message is one request. A message can continue a response of its connection
+// by previous_response_id. A message with generate false gets an empty answer and does not advance
+// the script.
 //
 // A [Script] chooses the [Answer] of each model call. An answer can also be a [Fault]: a status,
 // an error inside of a stream, a stream that is cut, or a delay.

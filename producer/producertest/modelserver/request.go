@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -33,6 +34,14 @@ type Request struct {
 
 	Answer Answer
 	Reply
+	Message
+}
+
+// Message holds what only requests by WebSocket have.
+type Message struct {
+	WebSocket bool             // Body is a message of a WebSocket
+	Warmup    bool             // the message asks for no answer, only for a response to continue
+	Earlier   []jsontext.Value // items of the response that the message continues
 }
 
 // Reply holds the values of an answer that was sent.
@@ -47,6 +56,9 @@ type Reply struct {
 type envelope struct {
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
+	Previous      string `json:"previous_response_id"`
+	Lane          string `json:"stream_id"`
+	Generate      *bool  `json:"generate"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -69,4 +81,16 @@ func (r *Request) List(member string) []jsontext.Value {
 		return nil
 	}
 	return list
+}
+
+// Whole returns the body as the request would be if it did not continue a response: the items of
+// that response go before its own.
+func (r *Request) Whole() []byte {
+	members := r.Members()
+	if len(r.Earlier) == 0 || members == nil {
+		return r.Body
+	}
+	delete(members, "previous_response_id")
+	members["input"] = encode(append(slices.Clone(r.Earlier), r.List("input")...))
+	return encode(members)
 }

@@ -67,6 +67,10 @@ func (s *Server) Calls() []*Request {
 
 // ServeHTTP answers one request. A test can also mount the server elsewhere.
 func (s *Server) ServeHTTP(w http.ResponseWriter, in *http.Request) {
+	if asksForWebSocket(in) {
+		s.talk(w, in)
+		return
+	}
 	at := time.Now()
 	body, err := io.ReadAll(in.Body)
 	if err != nil {
@@ -127,7 +131,9 @@ func (s *Server) number(r *Request) {
 	if json.Unmarshal(r.Body, &e) == nil {
 		r.Model, r.Stream = e.Model, e.Stream
 	}
-	r.Answer = s.script(r)
+	if !r.Warmup {
+		r.Answer = s.script(r)
+	}
 	r.Answer.Parts = slices.Clone(r.Answer.Parts)
 	for i := range r.Answer.Parts {
 		if p := &r.Answer.Parts[i]; p.ID == "" && (p.Kind == KindCall || p.Kind == KindCustom) {

@@ -63,6 +63,20 @@ stream_max_retries = 1
 	return c
 }
 
+// CodexOfOpenAI returns Codex with its own provider. It reaches the host api.openai.com by the
+// proxy, whose authority has the certificate in the file.
+func CodexOfOpenAI(t testing.TB, proxy, certificate string) *Client {
+	t.Helper()
+	c := newClient(t, codexPins[platform()], filepath.Join(".codex", "sessions"))
+	c.Env = append(c.Env, "CODEX_API_KEY=sk-no-key", "CODEX_HOME="+filepath.Join(c.Home, ".codex"), "HTTPS_PROXY="+proxy, "SSL_CERT_FILE="+certificate)
+	const config = "model = \"gpt-5\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"
+	if err := errors.Join(os.MkdirAll(filepath.Join(c.Home, ".codex"), 0o755),
+		os.WriteFile(filepath.Join(c.Home, ".codex", "config.toml"), []byte(config), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func newClient(t testing.TB, p pin, logs string) *Client {
 	t.Helper()
 	required := os.Getenv("CI") == "true"
