@@ -12,7 +12,10 @@ import (
 
 // Files returns the generated files, by path below this folder.
 func Files() map[string][]byte {
-	return map[string][]byte{"typescript/facts.d.ts": TypeScript()}
+	return map[string][]byte{
+		"typescript/facts.d.ts": TypeScript(), "typescript/contract.js": JavaScriptContract(),
+		"python/ctxledger/facts.py": Python(), "python/ctxledger/contract.py": PythonContract(),
+	}
 }
 
 // TypeScript returns the types of all facts as TypeScript declarations. A definition that

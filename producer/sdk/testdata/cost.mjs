@@ -2,7 +2,7 @@
 import { connect } from "@ctxledger/sdk";
 
 const client = await connect({ url: process.argv[2], runtime: "ts", maxQueued: 1e6 });
-const turn = client.run({ session: "cost" }).turn("t", { name: "m" });
+const turn = client.run({ session: "cost" }).turn("t", { name: "m", maxTokens: 100_000 });
 const took = (n, f) => {
   const times = [];
   for (let i = 0; i < n; i++) {
@@ -17,7 +17,8 @@ const add = took(2000, (i) => items.push(turn.add({ id: `i${i}`, kind: "message"
 const window = items.slice(0, 200);
 const call = took(200, (i) => {
   const c = turn.call(`c${i}`);
-  c.inject(c.assemble(window), "message_history");
+  c.inject(c.assemble(c.select(window)), "message_history");
+  c.usage({ output_tokens: 1 });
 });
 console.log(JSON.stringify({ add_ms: add, window_of_200_ms: call }));
 process.exit(0);

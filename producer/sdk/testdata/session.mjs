@@ -13,15 +13,17 @@ const env = turn.add({ id: "env", kind: "tool_result", role: "tool", layer: "too
 const gap = turn.missing({
   question: "Where is docs/retry.md?", needed_for: "limits", severity: "medium", requested_from: "user", requested_action: "send the file", user_summary: "A file is missing.",
 });
-gap.request();
 const call = turn.call("call-1");
-call.select({ query: "retry", selected: [system, user, env], omitted: [{ id: "readme", tokens: 10, reason: "low_relevance" }] });
-const assembly = call.assemble([system, user, env]);
-call.inject(assembly, "message_history");
+const window = call.select([system, user, env, { id: "readme", tokens: 10 }], { query: "retry", omitted: [{ id: "readme", reason: "low_relevance" }] });
+call.inject(call.assemble(window), "message_history");
 call.usage({ uncached_input_tokens: 20, output_tokens: 9 });
-const compaction = turn.call("call-2").compact({ source_item_refs: ["sys", "u1"] });
-compaction.complete({ summary_ref: "sum-1", loss_notes: ["details"], tokens_before: 20, tokens_after: 5 });
+const compaction = turn.call("call-2").compact(window, ["sys", "u1"]);
+const after = compaction.complete({ id: "sum-1", text: "A fix.", loss_notes: ["details"] });
 gap.resolve("env");
 run.child({ thread: "sub" }).turn("turn-2").add({ id: "c1", kind: "message", role: "user", text: "a child" });
+turn.record("context.item.updated", { item_id: secret }); // an id is not masked: the guard refuses the fact
 const receipt = await turn.seal();
-console.log(JSON.stringify({ receipt, stored: client.stored, refused: client.refusals, source: client.source, masked: env.text, queued: client.queued }));
+console.log(JSON.stringify({
+  receipt, stored: client.stored, refused: client.refusals, source: client.source, masked: env.text, queued: client.queued, after: after.map((item) => item.id),
+}));
+await client.close();

@@ -1,13 +1,15 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
+import { recordMembers } from "./contract.js";
 import { Guard } from "./guard.js";
 import { uuidv7 } from "./key.js";
 import { Outbox } from "./outbox.js";
-import { Run } from "./run.js";
+import { Log, Run } from "./run.js";
 
 const compress = promisify(gzip);
 const version = "0.1.0";
+const mostFingerprints = 200; // in one redaction
 const correlation = ["agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid", "parentrunid", "rootrunid"];
 
 /** connect returns a client whose outbox, if it has one, is open. */
@@ -23,7 +25,8 @@ export async function connect(config = {}) {
  * counted and reported.
  */
 export class Client {
-  #sequences = new Map(); // the next sequence, by session
+  #sequences = new Map(); // the last sequence, by session
+  #logs = new Map(); // the numbers of item logs, by session and thread
   #lost = new Map(); // sequences of dropped facts, by session and ids
   #buffer = [];
   #bytes = 0;
@@ -31,6 +34,7 @@ export class Client {
   #timer = null;
   #sending = null;
   #keeping = Promise.resolve();
+  #unkept = 0; // batches in the queue that the outbox does not have
   #events = 0; // events in the buffer and in the queue
   #closed = false;
 
@@ -54,7 +58,8 @@ export class Client {
 
   async open() {
     if (!this.outbox) return;
-    for (const name of await this.outbox.waiting()) this.#queue.push({ kept: Promise.resolve(name), documents: null });
+    await this.outbox.open();
+    for (const name of await this.outbox.waiting()) this.#queue.push({ kept: Promise.resolve(name), documents: null, counted: false });
     this.#send();
   }
 
@@ -63,23 +68,91 @@ export class Client {
     return Run.open(this, options);
   }
 
+  /** itemLog returns the numbers of a thread's item log, which all its runs share. */
+  itemLog(session, thread) {
+    const name = JSON.stringify([session, thread]);
+    if (!this.#logs.has(name)) this.#logs.set(name, new Log());
+    return this.#logs.get(name);
+  }
+
   /**
-   * record queues one fact and returns its event. The fact is the data without schema_version
-   * and event_type, or null if the queue is full. Ids are CloudEvents attributes such as turnid.
+   * record queues one fact, after the redactions of the guard in it, and reports whether it is
+   * queued. The fact is the data without schema_version and event_type. Ids are CloudEvents
+   * attributes such as turnid. used gets the sequence of each queued event.
    */
-  record(type, fact, ids) {
+  record(type, fact, ids, used = () => {}) {
     const session = ids.sessionid;
-    const sequence = this.#sequences.get(session) ?? 1;
-    this.#sequences.set(session, sequence + 1);
+    const last = this.#sequences.get(session) ?? 0;
+    let made = this.#guarded(type, typeof fact === "function" ? fact(last + 1) : fact, ids);
+    if (made?.length > 1 && typeof fact === "function") made = this.#guarded(type, fact(last + made.length), ids);
+    if (made === null) return false;
+    this.#sequences.set(session, last + made.length);
     if (this.#closed || this.#events >= this.maxQueued) {
-      this.dropped++;
+      this.dropped += made.length;
       const lost = this.#lost.get(session) ?? { sequences: [], ids };
-      lost.sequences.push(sequence);
+      made.forEach((_, i) => lost.sequences.push(last + 1 + i));
       this.#lost.set(session, lost);
-      return null;
+      return false;
     }
     this.#reportLoss(session);
-    return this.#add(type, typeof fact === "function" ? fact(sequence) : fact, ids, sequence);
+    made.forEach((event, i) => {
+      this.#add(event, last + 1 + i);
+      used(last + 1 + i);
+    });
+    return true;
+  }
+
+  /** guarded returns the events of the redactions in a fact, and of the masked fact. */
+  #guarded(type, fact, ids) {
+    const data = {};
+    const fields = new Map();
+    for (const [name, value] of Object.entries(fact)) {
+      if (value === undefined || value === null) continue;
+      const hits = [];
+      data[name] = this.guard.maskAll(value, hits);
+      for (const hit of hits) {
+        if (name.endsWith("_id")) return this.#withheld(type, `/data/${name}`, hit);
+        fields.set(hit, [...(fields.get(hit) ?? []), name]);
+      }
+    }
+    const event = this.#event(type, data, ids);
+    for (const name of ["subject", ...correlation]) {
+      const { hits } = this.guard.mask(String(event[name] ?? ""));
+      if (hits.length > 0) return this.#withheld(type, `/${name}`, hits[0]);
+    }
+    if (fields.size === 0 || type === "context.redaction.applied") return [event];
+    const record = String(data[recordMembers[type]] ?? "");
+    const names = type.split(".");
+    const object = names.length > 2 ? names[1] : "context";
+    const kind = { scope: "run", context: "pack", facts: "drop" }[object] ?? object;
+    const target = kind === "item" ? record : { kind, id: record };
+    return [...this.redactions(`${type}:${record}`, target, fields).map((one) => this.#event("context.redaction.applied", one, ids)), event];
+  }
+
+  /** redactions returns the facts of maskings in a target, one for each policy. */
+  redactions(what, target, fields) {
+    const policies = new Map();
+    for (const hit of fields.keys()) policies.set(hit.policy_ref, [...(policies.get(hit.policy_ref) ?? []), hit]);
+    const facts = [];
+    for (const [ref, hits] of policies) {
+      const found = this.key ? hits.flatMap((hit) => this.key.fingerprints(hit.value)) : [];
+      const parts = Math.max(1, Math.ceil(found.length / mostFingerprints));
+      for (let part = 1; part <= parts; part++) {
+        const fingerprints = found.slice((part - 1) * mostFingerprints, part * mostFingerprints);
+        facts.push({
+          redaction_id: `redaction:${what}:${ref}`, target_ref: target, redaction_state: "masked", method: "mask",
+          redacted_fields: [...new Set(hits.flatMap((hit) => fields.get(hit)))], reason: hits[0].reason, policy_refs: [ref], actor_ref: this.source,
+          ...(fingerprints.length > 0 && { fingerprints }), ...(parts > 1 && { metadata: { part, parts } }),
+        });
+      }
+    }
+    return facts;
+  }
+
+  #withheld(type, pointer, hit) {
+    const found = `a value that ${hit.policy_ref} withholds, where none can be masked`;
+    this.#refuse("", type, [{ code: "withheld", pointer, found, fix: "use another value" }]);
+    return null;
   }
 
   #reportLoss(session) {
@@ -92,26 +165,39 @@ export class Client {
       else ranges.push([n, n]);
     }
     // The loss takes the first lost sequence.
-    this.#add("context.facts.dropped", {
+    const fact = {
       drop_id: `drop:${uuidv7()}`, count: lost.sequences.length, reason: "the queue was full", sequences: [{ source: this.source, ranges }],
-    }, lost.ids, lost.sequences[0]);
+    };
+    this.#add(this.#event("context.facts.dropped", fact, lost.ids), lost.sequences[0]);
   }
 
-  #add(type, fact, ids, sequence) {
-    const id = uuidv7();
+  #event(type, fact, ids) {
     const event = {
-      specversion: "1.0", id, source: this.source, type: `dev.ctxledger.${type}.v1`, time: new Date().toISOString(), runtimeid: this.runtime,
-      partitionkey: ids.sessionid, sequence: String(sequence).padStart(12, "0"), datacontenttype: "application/json",
+      specversion: "1.0", id: uuidv7(), source: this.source, type: `dev.ctxledger.${type}.v1`, time: new Date().toISOString(), runtimeid: this.runtime,
+      partitionkey: ids.sessionid, datacontenttype: "application/json", dataschema: `urn:ctxledger:schema:${type}:v1`,
     };
+    const record = fact[recordMembers[type]];
+    if (record) event.subject = String(record);
     for (const name of correlation) if (ids[name]) event[name] = ids[name];
-    event.data = this.guard.maskAll({ schema_version: version, event_type: type, ...fact });
-    const document = JSON.stringify(event);
+    event.data = { schema_version: version, event_type: type, ...fact };
+    return event;
+  }
+
+  #add(event, sequence) {
+    event.sequence = String(sequence).padStart(12, "0");
+    let document;
+    try {
+      document = JSON.stringify(event);
+      if (document.includes("\\ud")) document = JSON.stringify(event, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
+    } catch (error) {
+      this.#refuse(event.id, event.type, [{ code: "not_json", pointer: "/data", found: error.message, fix: "pass values that JSON can encode" }]);
+      return;
+    }
     this.#buffer.push(document);
     this.#bytes += document.length;
     this.#events++;
     if (this.#buffer.length >= this.maxBatch || this.#bytes > 2 << 20) this.#cut();
     else this.#timer ??= setTimeout(() => this.#cut(), this.linger);
-    return event;
   }
 
   /** cut makes a batch of the buffer. The events of a batch never change. */
@@ -119,13 +205,14 @@ export class Client {
     clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#buffer.length === 0) return;
-    const batch = { documents: this.#buffer, kept: null };
+    const batch = { documents: this.#buffer, kept: null, counted: true };
     this.#buffer = [];
     this.#bytes = 0;
     if (this.outbox) {
       const documents = batch.documents;
       batch.kept = this.#keeping.then(() => this.outbox.keep(documents)).catch((error) => {
         this.#fail(`the outbox did not keep ${documents.length} events: ${error.message}`);
+        this.#unkept++;
         return null;
       });
       this.#keeping = batch.kept;
@@ -144,8 +231,14 @@ export class Client {
     for (let delay = 100; this.#queue.length > 0 && !this.#closed; ) {
       const batch = this.#queue[0];
       const name = await batch.kept;
-      const counted = batch.documents !== null;
-      batch.documents ??= await this.outbox.read(name);
+      try {
+        batch.documents ??= await this.outbox.read(name);
+      } catch (error) {
+        this.#fail(`the outbox has a batch that cannot be read, now ${name}.unreadable: ${error.message}`);
+        await this.outbox.setAside(name).catch(() => {}); // the next process tries again
+        this.#queue.shift();
+        continue;
+      }
       const before = batch.documents.length;
       let wait = null;
       try {
@@ -154,9 +247,10 @@ export class Client {
         this.#fail(`${this.url}: ${error.cause?.message ?? error.message}`);
         wait = 0;
       }
-      if (counted || batch.counted) this.#events -= before - batch.documents.length;
+      if (batch.counted) this.#events -= before - batch.documents.length;
       if (batch.documents.length === 0) {
         if (name) await this.outbox.remove(name);
+        else if (this.outbox) this.#unkept--;
         this.#queue.shift();
         this.error = null;
         delay = 100;
@@ -184,7 +278,7 @@ export class Client {
       const rest = [];
       answer.events.forEach((verdict, i) => {
         if (verdict.verdict === "stored") this.stored++;
-        else if (verdict.verdict === "refused") this.#refuse(part[i], verdict.violations);
+        else if (verdict.verdict === "refused") this.#refuseDocument(part[i], verdict.violations);
         else rest.push(part[i]);
       });
       batch.documents.splice(0, n, ...rest);
@@ -193,15 +287,19 @@ export class Client {
       batch.most = Math.ceil(n / 2);
       return null;
     } else if (response.status === 413 || response.status === 400) {
-      this.#refuse(batch.documents.shift(), [answer]);
+      this.#refuseDocument(batch.documents.shift(), [answer]);
       return null;
     }
     this.#fail(`${this.url} answered ${response.status}: ${answer.detail ?? "no problem document"}`);
     return 1000 * (Number(response.headers.get("retry-after")) || 0);
   }
 
-  #refuse(document, violations) {
+  #refuseDocument(document, violations) {
     const { id, type } = JSON.parse(document);
+    this.#refuse(id, type, violations ?? []);
+  }
+
+  #refuse(id, type, violations) {
     this.refused++;
     this.refusals.push({ id, type, violations });
     if (this.refusals.length > 100) this.refusals.shift();
@@ -236,7 +334,10 @@ export class Client {
   /** store returns "stream" or "outbox" when all recorded events are there. It throws otherwise. */
   async store() {
     if (await this.flush(this.outbox ? this.streamWait : 10_000)) return "stream";
-    if (this.outbox && (await this.#keeping) !== null) return "outbox";
+    if (this.outbox) {
+      await this.#keeping;
+      if (this.#unkept === 0) return "outbox";
+    }
     throw this.error ?? new Error("the events were not stored in time; they still wait");
   }
 
@@ -245,6 +346,7 @@ export class Client {
     const done = await this.flush(timeout);
     await this.#keeping;
     this.#closed = true;
+    await this.outbox?.close();
     return done;
   }
 }

@@ -23,7 +23,7 @@ export interface Config {
   /** Key for digests and fingerprints. Without a key, there are none. */
   key?: Key | null;
   guard?: Guard;
-  /** Folder that keeps events until the gateway has answered. Without a folder, they wait in memory. */
+  /** Folder that keeps events until the gateway has answered. One client owns it: connect throws with code OUTBOX_IN_USE if another does. Without a folder, events wait in memory. */
   outbox?: string;
   /** Longest time that an event waits for its batch, in milliseconds. Defaults to 100. */
   linger?: number;
@@ -37,7 +37,6 @@ export interface Config {
 }
 
 export interface Violation { code: string; pointer?: string; found?: string; fix?: string }
-export interface CloudEvent { specversion: "1.0"; id: string; source: string; type: string; time: string; sequence: string; data: Record<string, unknown>; [attribute: string]: unknown }
 
 export declare function connect(config?: Config): Promise<Client>;
 
@@ -53,7 +52,7 @@ export declare class Client {
   readonly guard: Guard;
   open(): Promise<void>;
   run(options: RunOptions): Run;
-  record<T extends keyof Facts>(type: T, fact: FactData<T>, ids: Ids): CloudEvent | null;
+  record<T extends keyof Facts>(type: T, fact: FactData<T> | ((sequence: number) => FactData<T>), ids: Ids, used?: (sequence: number) => void): boolean;
   flush(timeout?: number): Promise<boolean>;
   store(): Promise<"stream" | "outbox">;
   close(timeout?: number): Promise<boolean>;
@@ -65,66 +64,84 @@ export interface RunOptions extends Partial<FactData<"context.scope.opened">> {
 
 export declare class Run {
   readonly ids: Ids;
-  child(options?: Partial<RunOptions>): Run;
-  record<T extends keyof Facts>(type: T, fact: FactData<T>, ids?: Ids): CloudEvent | null;
-  turn(id?: string, model?: { name?: string }): Turn;
+  readonly depth: number;
+  child(options?: Partial<Omit<RunOptions, "maxDepth">>): Run;
+  record<T extends keyof Facts>(type: T, fact: FactData<T>): boolean;
+  turn(id?: string, model?: Model): Turn;
 }
+
+/** With maxTokens, the size of the window, select records the budget too. */
+export interface Model { name?: string; maxTokens?: number; reservedOutput?: number }
 
 export interface Content extends Partial<Omit<FactData<"context.item.added">, "item_id" | "layer" | "role">> {
   id: string;
   text?: string;
   /** message, tool_call and tool_result also get an entry in the item log. */
-  kind?: "message" | "tool_call" | "tool_result" | "retrieved" | "summary" | (string & {});
+  kind?: "message" | "tool_call" | "tool_result" | "retrieved" | "summary" | "fixed" | (string & {});
   role?: string;
   layer?: string;
   /** Tokens by the model's tokenizer. Without them, the size is an estimate and says so. */
   tokens?: number;
   toolCallId?: string;
+  /** The model call that produced the content. */
+  callId?: string;
   name?: string;
 }
 
-export interface Item { id: string; layer?: string; role?: string; tokens: number; digest?: string; redaction_state?: string; text: string }
+/** Item is one piece of a window: its size and relations, and the text to send to the model. */
+export interface Item { id: string; tokens: number; kind?: string; layer?: string; role?: string; estimator?: string; digest?: string; redaction_state?: string; text?: string }
 export interface Receipt { context_id: string; sequences: Array<[number, number]>; stored: "stream" | "outbox"; refused: number }
 
 export declare class Turn {
   readonly id: string;
   readonly ids: Ids;
-  record<T extends keyof Facts>(type: T, fact: FactData<T>, more?: Partial<Ids>): CloudEvent | null;
-  add(content: Content): Item;
+  readonly sealed: boolean;
+  record<T extends keyof Facts>(type: T, fact: FactData<T>, more?: Partial<Ids>): boolean;
+  add(content: Content): Item & { text: string };
   redact(redaction: { target_ref: string; value: string; reason: string; policy_ref: string }): void;
-  missing(gap: Partial<FactData<"context.missing.detected">>): Gap;
+  missing(gap: Partial<FactData<"context.missing.detected">> & { question: string; requested_from: string; requested_action: string; user_summary: string }): Gap;
   call(id?: string): Call;
   seal(): Promise<Receipt>;
 }
 
-export interface Chosen { id?: string; item_ref?: Ref; rank?: number; score?: number; signals?: Record<string, number>; tokens?: number; reason?: string; note?: string }
+export interface Selection extends Partial<FactData<"context.selection.completed">> {
+  /** The omitted candidates. Each omission has a reason. */
+  omitted?: Array<{ id: string; reason: string; note?: string }>;
+  /** Scores and signals of candidates, by id. */
+  scores?: Record<string, { score?: number; signals?: Record<string, number> }>;
+  /** The rungs of the pressure ladder that ran. */
+  pressure?: Array<Omit<FactData<"context.pressure.applied">, "pressure_id" | "call_id" | "policy" | "model">>;
+  pressure_policy?: FactData<"context.budget.applied">["pressure_policy"];
+  surface?: Partial<FactData<"context.surface.created">>;
+}
 
 export declare class Call {
   readonly id: string;
-  select(selection: { selected: Array<string | Chosen>; omitted?: Chosen[] } & Partial<FactData<"context.selection.completed">>): void;
+  select<I extends Item>(candidates: I[], selection?: Selection): I[];
   assemble(items: Item[], more?: Partial<FactData<"context.assembly.created">>): FactData<"context.assembly.created">;
   inject(assembly: FactData<"context.assembly.created">, injection_point: string): void;
   usage(usage: ProviderUsage, more?: Partial<FactData<"context.usage.recorded">>): void;
-  compact(compaction: Partial<FactData<"context.compaction.started">> & { source_item_refs: Ref[] }): OpenCompaction;
+  compact<I extends Item>(window: I[], source: string[], more?: Partial<FactData<"context.compaction.started">>): OpenCompaction<I>;
 }
 
-export interface OpenCompaction {
-  complete(outcome?: Partial<FactData<"context.compaction.completed">>): void;
-  fail(outcome?: Partial<FactData<"context.compaction.failed">>): void;
-  discard(outcome?: Partial<FactData<"context.compaction.discarded">>): void;
+export declare class OpenCompaction<I extends Item = Item> {
+  complete(summary: Content & { text: string; loss_notes?: string[]; open_questions?: string[]; goal_refs?: Ref[]; coverage?: Record<string, unknown>; validation?: unknown }): Array<I | Item>;
+  fail(reason: string, outcome?: Partial<FactData<"context.compaction.failed">>): void;
+  discard(reason: string, outcome?: Partial<FactData<"context.compaction.discarded">>): void;
 }
 
 export declare class Gap {
   readonly id: string;
-  request(): void;
   resolve(...resolution_refs: Ref[]): void;
-  withdraw(status: "declined" | "blocked" | "expired"): void;
+  withdraw(status: "declined" | "expired"): void;
 }
+
+export interface Hit { value: string; policy_ref: string; reason: string }
 
 export declare class Guard {
   withhold(value: string, policy: { policy_ref: string; reason: string }): void;
-  mask(text: string): { text: string; hits: Array<{ value: string; policy_ref: string; reason: string }> };
-  maskAll<T>(value: T): T;
+  mask(text: string): { text: string; hits: Hit[] };
+  maskAll<T>(value: T, hits?: Hit[]): T;
 }
 
 export declare class Key {
@@ -133,6 +150,7 @@ export declare class Key {
   static parse(text: string): Key;
   digest(content: string | Uint8Array): string;
   fingerprint(value: string | Uint8Array): Fingerprint | null;
+  fingerprints(value: string): Fingerprint[];
 }
 
 export declare function uuidv7(): string;

@@ -1,6 +1,8 @@
 // Ids, digests and fingerprints, equal to those of Go's package schema.
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
+import { words } from "./contract.js";
+
 /** uuidv7 returns a new id that sorts by time. */
 export function uuidv7() {
   const b = randomBytes(16);
@@ -83,4 +85,41 @@ export class Key {
     const prefix = roll ^ mac("seal", whole).readBigUInt64BE();
     return { key_id: this.id, length: bytes.length, prefix_hash: prefix.toString(16).padStart(16, "0"), hmac: whole.toString("hex") };
   }
+
+  /**
+   * fingerprints returns the fingerprints of a value and of the forms in which another producer
+   * may send it, the value's first.
+   */
+  fingerprints(value) {
+    return disguises(value).map((text) => this.fingerprint(text)).filter((one) => one !== null);
+  }
+}
+
+const shortest = 8; // bytes of the shortest value with a fingerprint
+
+/** holdsWord reports whether a value stands in a word of the contract, which every event has. */
+export function holdsWord(value) {
+  return Buffer.byteLength(value) >= shortest && words.includes(value);
+}
+
+/** disguises returns the forms of a value that its redaction recognises, the value first. */
+function disguises(value) {
+  const data = Buffer.from(value);
+  if (data.length < shortest) return [];
+  const one = (c, mapped) => ([...mapped].length === 1 ? mapped : c);
+  const lower = Array.from(value, (c) => (c === "\u0130" ? "i" : one(c, c.toLowerCase()))).join("");
+  const upper = Array.from(value, (c) => one(c, c.toUpperCase())).join("");
+  const texts = [value, lower, upper, value.replace(/[\r\n\u00ad\u200b\u200c\u200d\u2060\ufeff]/g, "")];
+  const percent = (safe) => Array.from(data, (byte) => (safe.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`)).join("");
+  texts.push(percent(/[A-Za-z0-9_.~-]/).replaceAll("%20", "+"), percent(/[A-Za-z0-9_.~$&+:=@-]/));
+  for (let shift = 0; shift < 3; shift++) {
+    const text = Buffer.concat([Buffer.alloc(shift), data]).toString("base64");
+    const core = text.slice(Math.floor((shift * 8 + 5) / 6), Math.floor(((shift + data.length) * 8) / 6));
+    texts.push(core, core.replaceAll("+", "-").replaceAll("/", "_"));
+  }
+  texts.push(data.toString("hex"), data.toString("hex").toUpperCase());
+  const named = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;" };
+  texts.push(value.replace(/[&<>"']/g, (c) => named[c]));
+  texts.push(Array.from(value, (c) => `&#${c.codePointAt(0)};`).join(""), Array.from(value, (c) => `&#x${c.codePointAt(0).toString(16)};`).join(""));
+  return [...new Set(texts)].filter((text) => !holdsWord(text));
 }

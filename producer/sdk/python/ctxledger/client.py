@@ -1,0 +1,504 @@
+"""The client queues facts and sends them to a gateway, in order, in batches."""
+from __future__ import annotations
+
+import asyncio
+import atexit
+import datetime
+import gzip
+import http.client
+import json
+import logging
+import os
+import random
+import threading
+import time
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+from urllib.parse import quote, urlsplit
+
+from .contract import RECORD_MEMBERS
+from .facts import EventType, Fact
+from .guard import Guard, Hit
+from .key import Key, utf8, uuid7
+from .outbox import TOUCH, Outbox
+from .run import Log, Run
+
+_VERSION = "0.1.0"
+_FORKED = "ctxledger: this process is a fork, and its facts are lost; make the client after the fork"
+_IDS = (
+    "agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid",
+    "parentrunid", "rootrunid",
+)
+_FINGERPRINTS = 200  # in one redaction
+_log = logging.getLogger("ctxledger")
+Ids = Mapping[str, Optional[str]]
+
+
+class Refusal(NamedTuple):
+    """Refusal is an event that the gateway, or the guard, did not take."""
+
+    id: str
+    type: str
+    violations: List[Dict[str, Any]]
+
+
+class _Batch:
+    """_Batch is a list of events that never changes, except that answered events leave it."""
+
+    def __init__(self, documents: Optional[List[bytes]], name: Optional[str]) -> None:
+        self.documents, self.name = documents, name
+        self.counted = documents is not None  # in the number of queued events
+        self.most: Optional[int] = None  # events in one request
+
+
+def connect(**config: Any) -> "Client":
+    """connect returns a client; see Client for its arguments."""
+    return Client(**config)
+
+
+class Client:
+    """Client records facts and sends them to a gateway. Safe for concurrent use. Make it after a
+    fork: a forked process has no threads that send. At the end of the program, close the client,
+    or use it in a with statement."""
+
+    def __init__(
+        self, url: Optional[str] = None, *, token: Optional[str] = None, runtime: str = "unnamed", instance: Optional[str] = None,
+        key: Optional[Key] = None, guard: Optional[Guard] = None, outbox: Optional[str] = None, linger: float = 0.1, max_batch: int = 500,
+        max_queued: int = 10_000, stream_wait: float = 1.0, log: Callable[[str], None] = _log.warning,
+    ) -> None:
+        """The address defaults to CTXLEDGER_URL, or port 7070 of this machine. The instance
+        distinguishes processes of one runtime and defaults to a new id. An outbox is a folder that
+        keeps events until the gateway has answered; without one they wait in memory. Times are in
+        seconds: linger is the longest wait of an event for its batch, stream_wait that of a seal
+        for the stream if there is an outbox. Above max_queued events in memory, facts are dropped,
+        and the loss is a recorded fact. The error OutboxInUse means that the outbox has an owner."""
+        self.url = (url or os.environ.get("CTXLEDGER_URL") or "http://127.0.0.1:7070").rstrip("/")
+        self.runtime, self.key, self.guard, self.log = runtime, key, guard or Guard(), log
+        self.source = f"urn:ctxledger:runtime:{quote(runtime, safe='')}:{quote(instance or uuid7(), safe='')}"
+        self.linger, self.max_batch, self.max_queued, self.stream_wait = linger, max_batch, max_queued, stream_wait
+        self.stored = 0  # events that the gateway stored
+        self.refused = 0  # events that were refused
+        self.dropped = 0  # facts that found no room; each loss is a recorded fact
+        self.refusals: Deque[Refusal] = deque(maxlen=100)  # the newest
+        self.error: Optional[str] = None  # the reason why the oldest events are not stored
+        self.lock = threading.RLock()
+        self._changed = threading.Condition(self.lock)
+        self._token = token
+        self._process = os.getpid()
+        self._sequences: Dict[str, int] = {}  # the last sequence, by session
+        self._lost: Dict[str, Tuple[List[int], Ids]] = {}
+        self._logs: Dict[Tuple[str, str], Log] = {}
+        self._buffer: List[bytes] = []
+        self._bytes = 0
+        self._due: Optional[float] = None  # when the buffer becomes a batch
+        self._cutting = 0  # events between the buffer and the queue
+        self._unkept = 0  # batches in the queue that the outbox does not have
+        self._queue: Deque[_Batch] = deque()
+        self._events = 0  # in the buffer and in the queue
+        self._closed = False
+        self._threads: List[threading.Thread] = []
+        self._connection: Optional[http.client.HTTPConnection] = None
+        self._outbox = Outbox(outbox) if outbox else None
+        if self._outbox:
+            self._queue.extend(_Batch(None, name) for name in self._outbox.waiting())
+            self._begin()
+        atexit.register(self.close, 2.0)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def run(self, *, session: str, **options: Any) -> Run:
+        """run opens a root run; see Run.open for its arguments."""
+        return Run.open(self, session=session, **options)
+
+    def item_log(self, session: str, thread: str) -> Log:
+        """item_log returns the numbers of a thread's item log, which all its runs share."""
+        with self.lock:
+            return self._logs.setdefault((session, thread), Log())
+
+    def record(
+        self, type: EventType, fact: Union[Fact, Mapping[str, Any], Callable[[int], Mapping[str, Any]]], ids: Ids, used: Callable[[int], None] = lambda _: None,
+    ) -> bool:
+        """record queues one fact, after the redactions of the guard in it, and reports whether it is
+        queued. The fact is the data without schema_version and event_type. Ids are attributes such
+        as turnid. used gets the sequence of each queued event."""
+        if os.getpid() != self._process:  # another thread may have held the lock at the fork
+            if self.error != _FORKED:
+                self.error = _FORKED
+                self._say(_FORKED)
+            return False
+        with self.lock:
+            session = str(ids.get("sessionid") or "")
+            sequence = self._sequences.get(session, 0)
+            made = self._guarded(type, fact(sequence + 1) if callable(fact) else fact, ids)
+            if made and len(made) > 1 and callable(fact):
+                made = self._guarded(type, fact(sequence + len(made)), ids)
+            if made is None:
+                return False
+            if self._closed or self._events >= self.max_queued:
+                lost = self._lost.setdefault(session, ([], ids))[0]
+                for _ in made:
+                    self._sequences[session] = self._sequences.get(session, 0) + 1
+                    lost.append(self._sequences[session])
+                self.dropped += len(made)
+                return False
+            self._report_loss(session)
+            for event in made:
+                self._sequences[session] = sequence = self._sequences.get(session, 0) + 1
+                self._add(event, sequence)
+                used(sequence)
+            return True
+
+    def _guarded(self, type: str, fact: Mapping[str, Any], ids: Ids) -> Optional[List[Dict[str, Any]]]:
+        """_guarded returns the events of the redactions in a fact, and of the masked fact."""
+        data: Dict[str, Any] = {"schema_version": _VERSION, "event_type": type}
+        fields: Dict[Hit, List[str]] = {}
+        for name, value in fact.items():
+            if value is None:
+                continue
+            data[name], hits = self.guard.mask_all(value)
+            for hit in hits:
+                if name.endswith("_id"):
+                    return self._withheld(type, f"/data/{name}", hit)
+                fields.setdefault(hit, []).append(name)
+        event = self._event(type, data, ids)
+        for name in ("subject", *_IDS):
+            hits = self.guard.mask(str(event.get(name, "")))[1]
+            if hits:
+                return self._withheld(type, f"/{name}", hits[0])
+        events: List[Dict[str, Any]] = []
+        if fields and type != "context.redaction.applied":
+            record = str(data.get(RECORD_MEMBERS.get(type, ""), ""))
+            kind = type.split(".")[1] if type.count(".") > 1 else "context"
+            kind = {"scope": "run", "context": "pack", "facts": "drop"}.get(kind, kind)
+            target = record if kind == "item" else {"kind": kind, "id": record}
+            for redaction in self.redactions(f"{type}:{record}", target, fields):
+                events.append(self._event("context.redaction.applied", {"schema_version": _VERSION, "event_type": "context.redaction.applied", **redaction}, ids))
+        return [*events, event]
+
+    def redactions(self, what: str, target: Any, fields: Mapping[Hit, List[str]]) -> List[Dict[str, Any]]:
+        """redactions returns the facts of maskings in a target, one for each policy."""
+        policies: Dict[str, List[Hit]] = {}
+        for hit in fields:
+            policies.setdefault(hit.policy_ref, []).append(hit)
+        facts = []
+        for ref, hits in policies.items():
+            found = [one for hit in hits for one in self.key.fingerprints(hit.value)] if self.key else []
+            parts = range(0, max(1, len(found)), _FINGERPRINTS)
+            for at in parts:
+                fact: Dict[str, Any] = {
+                    "redaction_id": f"redaction:{what}:{ref}", "target_ref": target, "redaction_state": "masked", "method": "mask",
+                    "redacted_fields": list(dict.fromkeys(name for hit in hits for name in fields[hit])), "reason": hits[0].reason,
+                    "policy_refs": [ref], "actor_ref": self.source,
+                }
+                if found:
+                    fact["fingerprints"] = found[at:at + _FINGERPRINTS]
+                if len(parts) > 1:
+                    fact["metadata"] = {"part": at // _FINGERPRINTS + 1, "parts": len(parts)}
+                facts.append(fact)
+        return facts
+
+    def _withheld(self, type: str, place: str, hit: Hit) -> None:
+        self._refuse("", type, [{
+            "code": "withheld", "pointer": place, "found": f"a value that {hit.policy_ref} withholds, where none can be masked", "fix": "use another value",
+        }])
+
+    def _event(self, type: str, data: Mapping[str, Any], ids: Ids) -> Dict[str, Any]:
+        now = time.time_ns()
+        at = datetime.datetime.fromtimestamp(now // 1_000_000_000, datetime.timezone.utc)
+        event: Dict[str, Any] = {
+            "specversion": "1.0", "id": uuid7(), "source": self.source, "type": f"dev.ctxledger.{type}.v1",
+            "time": f"{at:%Y-%m-%dT%H:%M:%S}.{now % 1_000_000_000:09d}Z", "runtimeid": self.runtime, "datacontenttype": "application/json",
+            "dataschema": f"urn:ctxledger:schema:{type}:v1",
+        }
+        record = data.get(RECORD_MEMBERS.get(type, ""))
+        if record:
+            event["subject"] = str(record)
+        if ids.get("sessionid"):
+            event["partitionkey"] = ids["sessionid"]
+        event.update((name, ids[name]) for name in _IDS if ids.get(name))
+        event["data"] = data
+        return event
+
+    def _report_loss(self, session: str) -> None:
+        sequences, ids = self._lost.pop(session, (None, None))
+        if sequences is None or ids is None:
+            return
+        ranges: List[List[int]] = []
+        for n in sequences:
+            if ranges and ranges[-1][1] == n - 1:
+                ranges[-1][1] = n
+            else:
+                ranges.append([n, n])
+        fact = {
+            "drop_id": f"drop:{uuid7()}", "count": len(sequences), "reason": "the queue was full", "sequences": [{"source": self.source, "ranges": ranges}],
+        }
+        data = {"schema_version": _VERSION, "event_type": "context.facts.dropped", **fact}
+        self._add(self._event("context.facts.dropped", data, ids), sequences[0])  # the loss takes the first lost sequence
+
+    def _add(self, event: Dict[str, Any], sequence: int) -> None:
+        event["sequence"] = f"{sequence:012d}"
+        try:
+            document = utf8(json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain))
+        except (TypeError, ValueError, RecursionError) as error:
+            document = None
+            self._refuse(event["id"], event["type"], [{"code": "not_json", "pointer": "/data", "found": str(error), "fix": "pass values that JSON can encode"}])
+        if document is None:
+            return
+        self._buffer.append(document)
+        self._bytes += len(document)
+        self._events += 1
+        if self._due is None:
+            self._due = time.monotonic() + self.linger
+            self._begin()
+            self._changed.notify_all()
+        if len(self._buffer) >= self.max_batch or self._bytes > 2 << 20:
+            self._due = 0
+            self._changed.notify_all()
+
+    def _begin(self) -> None:
+        if not self._threads:
+            for target in (self._cut_all, self._send_all):
+                self._threads.append(threading.Thread(target=target, name="ctxledger", daemon=True))
+                self._threads[-1].start()
+
+    def _cut_all(self) -> None:
+        """_cut_all makes batches of the buffer, and keeps them in the outbox."""
+        while True:
+            with self.lock:
+                while not self._buffer or (self._due or 0) > time.monotonic():
+                    if self._closed and not self._buffer:
+                        return
+                    wait = None if self._due is None else self._due - time.monotonic()
+                    if not self._changed.wait(min(TOUCH, wait) if wait is not None else TOUCH) and self._outbox:
+                        self._outbox.touch()
+                documents, self._buffer = self._buffer[:self.max_batch], self._buffer[self.max_batch:]
+                self._bytes = sum(map(len, self._buffer))
+                self._due = time.monotonic() + self.linger if self._buffer else None
+                self._cutting = len(documents)
+            name = None
+            if self._outbox:
+                try:
+                    name = self._outbox.keep(documents)
+                except OSError as error:
+                    with self.lock:
+                        self._fail(f"the outbox did not keep {len(documents)} events: {error}")
+            with self.lock:
+                self._queue.append(_Batch(documents, name))
+                self._unkept += name is None
+                self._cutting = 0
+                self._changed.notify_all()
+
+    def _send_all(self) -> None:
+        delay = 0.1
+        while True:
+            with self.lock:
+                while not self._queue:
+                    if self._closed:
+                        return
+                    self._changed.wait()
+                if self._closed:
+                    return
+                batch = self._queue[0]
+            if batch.documents is None:
+                self._load(batch)
+                if batch.documents is None:
+                    continue
+            try:
+                wait = self._attempt(batch)
+            except (OSError, http.client.HTTPException) as error:
+                self._connection = None
+                with self.lock:
+                    self._fail(f"{self.url}: {error}")
+                wait = 0.0
+            if not batch.documents:
+                if batch.name and self._outbox:
+                    self._outbox.remove(batch.name)
+                with self.lock:
+                    self._queue.popleft()
+                    self._unkept -= batch.name is None
+                    self.error = None
+                    self._changed.notify_all()
+                delay = 0.1
+            elif wait is not None:  # a smaller batch goes at once
+                end = time.monotonic() + max(wait, delay * (0.5 + random.random()))
+                delay = min(2 * delay, 5.0)
+                with self.lock:
+                    while not self._closed and time.monotonic() < end:
+                        self._changed.wait(max(0.001, end - time.monotonic()))
+
+    def _load(self, batch: _Batch) -> None:
+        assert self._outbox and batch.name
+        try:
+            batch.documents = self._outbox.read(batch.name)
+        except (OSError, ValueError) as error:
+            with self.lock:
+                self._fail(f"the outbox has a batch that cannot be read, now {batch.name}.unreadable: {error}")
+                self._queue.popleft()
+                self._changed.notify_all()
+            try:
+                self._outbox.set_aside(batch.name)
+            except OSError:
+                pass  # the next process tries again
+
+    def _post(self, body: bytes) -> Tuple[int, Mapping[str, str], bytes]:
+        headers = {"Content-Type": "application/cloudevents-batch+json", "Content-Encoding": "gzip"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        address = urlsplit(self.url)
+        for fresh in (False, True):
+            reused = self._connection
+            if reused is None or fresh:
+                kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+                self._connection = reused = kind(address.hostname or "", address.port, timeout=30)
+                fresh = True
+            try:
+                reused.request("POST", address.path + "/v1/events", body, headers)
+                response = reused.getresponse()
+                return response.status, response.headers, response.read()
+            except (OSError, http.client.HTTPException):
+                reused.close()
+                self._connection = None
+                if fresh:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _attempt(self, batch: _Batch) -> Optional[float]:
+        """_attempt sends a batch and removes the events that were answered. The result is the time
+        to wait before the next attempt, or None."""
+        documents = batch.documents or []
+        part = documents[:batch.most or self.max_batch]
+        status, headers, body = self._post(gzip.compress(b"[" + b",".join(part) + b"]", 1))
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            answer = {}
+        if not isinstance(answer, dict):
+            answer = {}
+        verdicts = answer.get("events")
+        with self.lock:
+            rest = None
+            if isinstance(verdicts, list) and len(verdicts) == len(part):
+                rest = []
+                for document, verdict in zip(part, verdicts):
+                    if verdict.get("verdict") == "stored":
+                        self.stored += 1
+                    elif verdict.get("verdict") == "refused":
+                        self._refuse_document(document, verdict.get("violations") or [])
+                    else:
+                        rest.append(document)
+            elif status in (400, 413) and len(part) > 1:
+                batch.most = (len(part) + 1) // 2
+                return None
+            elif status in (400, 413):
+                self._refuse_document(part[0], [answer])
+                rest = []
+            if rest is not None:
+                batch.documents = rest + documents[len(part):]
+                if batch.counted:
+                    self._events -= len(part) - len(rest)
+                if not rest:
+                    return None
+            self._fail(f"{self.url} answered {status}: {answer.get('detail', 'no problem document')}")
+        try:
+            return float(headers.get("Retry-After") or 0)
+        except ValueError:
+            return 0.0
+
+    def _refuse_document(self, document: bytes, violations: List[Dict[str, Any]]) -> None:
+        event = json.loads(document)
+        self._refuse(event.get("id", ""), event.get("type", ""), violations)
+
+    def _refuse(self, id: str, type: str, violations: List[Dict[str, Any]]) -> None:
+        self.refused += 1
+        self.refusals.append(Refusal(id, type, violations))
+        first = violations[0] if violations else {}
+        self._say(f"ctxledger refused {type} {id}: {first.get('code')} at {first.get('pointer', '')}: {first.get('found') or first.get('detail')}; {first.get('fix')}")
+
+    def _fail(self, message: str) -> None:
+        if self.error != message:
+            self._say(f"ctxledger: {message}; events wait")
+        self.error = message
+
+    def _say(self, line: str) -> None:
+        try:
+            self.log(line)
+        except Exception:  # a log must not stop the facts
+            pass
+
+    @property
+    def queued(self) -> int:
+        """queued is the number of events that wait in memory."""
+        return self._events
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """flush returns True when every recorded event was answered, or False when the time in
+        seconds has passed. The events then still wait."""
+        return self._await(lambda: not self._queue, timeout)
+
+    def _await(self, done: Callable[[], bool], timeout: float) -> bool:
+        end = time.monotonic() + timeout
+        with self.lock:
+            while True:
+                if self._buffer:
+                    self._due = 0
+                    self._changed.notify_all()
+                if not self._buffer and not self._cutting and done():
+                    return True
+                if self._closed or time.monotonic() >= end:
+                    return False
+                self._changed.wait(max(0.001, end - time.monotonic()))
+
+    def store(self) -> str:
+        """store returns "stream" or "outbox" when all recorded events are there. It raises a
+        TimeoutError otherwise."""
+        if self.flush(self.stream_wait if self._outbox else 10.0):
+            return "stream"
+        if self._outbox and self._await(lambda: not self._unkept, 10.0):
+            return "outbox"
+        raise TimeoutError(self.error or "the events were not stored in time; they still wait")
+
+    def close(self, timeout: float = 10.0) -> bool:
+        """close sends what waits, ends the client, and reports whether all events were answered."""
+        atexit.unregister(self.close)
+        done = os.getpid() == self._process and self.flush(timeout)
+        if not done and not self._closed and self._outbox and os.getpid() == self._process:
+            self._await(lambda: not self._unkept, timeout)
+        with self.lock:
+            was, self._closed = self._closed, True
+            self._changed.notify_all()
+        if self._outbox and not was and os.getpid() == self._process:
+            for thread in self._threads:
+                thread.join(1.0)
+            self._outbox.close()
+        return done
+
+    async def aflush(self, timeout: float = 10.0) -> bool:
+        """aflush is flush that does not block the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.flush, timeout)
+
+    async def astore(self) -> str:
+        """astore is store that does not block the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.store)
+
+    async def aclose(self, timeout: float = 10.0) -> bool:
+        """aclose is close that does not block the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.close, timeout)
+
+
+def _plain(value: Any) -> Any:
+    """_plain returns the JSON form of a time, and of an object that is a list."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat() if value.tzinfo else value.isoformat() + "Z"
+    if isinstance(value, (set, frozenset, deque)):
+        return list(value)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
