@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
 	"github.com/ctxledger/ctxledger/producer/producertest/realclient"
 	"github.com/ctxledger/ctxledger/schema"
@@ -30,7 +29,7 @@ func TestCodexByWebSocket(t *testing.T) {
 	if out := client.Run(t, "exec", "--skip-git-repo-check", "resume", "--last", "what is left?"); !strings.Contains(out, "nothing is left") {
 		t.Errorf("the resumed client printed %s", out)
 	}
-	r.same(t, server, dialect.OpenAIResponses)
+	r.same(t, server)
 	continued, warm := 0, 0
 	for _, call := range server.Calls() {
 		if !call.WebSocket {

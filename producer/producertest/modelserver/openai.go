@@ -31,26 +31,54 @@ func (r *Request) responses() (whole map[string]any, events []event) {
 		item, empty := part.responses(fmt.Sprintf("%s_%d", r.MessageID, i))
 		output = append(output, item)
 		add("response.output_item.added", map[string]any{"output_index": i, "item": empty})
-		at := map[string]any{"item_id": item["id"], "output_index": i}
-		switch part.Kind {
-		case KindText:
-			at["content_index"], at["delta"] = 0, part.Text
-			add("response.output_text.delta", at)
-		case KindReasoning:
-			at["summary_index"], at["delta"] = 0, part.Text
-			add("response.reasoning_summary_text.delta", at)
-		case KindCall:
-			at["delta"] = part.Input
-			add("response.function_call_arguments.delta", at)
-		case KindCustom:
-			at["delta"] = part.Text
-			add("response.custom_tool_call_input.delta", at)
+		for _, e := range part.events(item["id"], i) {
+			add(e.name, e.data.(map[string]any))
 		}
 		add("response.output_item.done", map[string]any{"output_index": i, "item": item})
 	}
 	whole = response("completed", output)
 	add("response.completed", map[string]any{"response": whole})
 	return whole, events
+}
+
+// events returns the events between those that begin and end the part's item.
+func (p *Part) events(id any, index int) []event {
+	with := func(name string, members ...any) event {
+		m := map[string]any{"item_id": id, "output_index": index}
+		for i := 0; i < len(members); i += 2 {
+			m[members[i].(string)] = members[i+1]
+		}
+		return event{name, m}
+	}
+	switch p.Kind {
+	case KindReasoning:
+		part := func(text string) map[string]any { return map[string]any{"type": "summary_text", "text": text} }
+		return []event{
+			with("response.reasoning_summary_part.added", "summary_index", 0, "part", part("")),
+			with("response.reasoning_summary_text.delta", "summary_index", 0, "delta", p.Text),
+			with("response.reasoning_summary_text.done", "summary_index", 0, "text", p.Text),
+			with("response.reasoning_summary_part.done", "summary_index", 0, "part", part(p.Text)),
+		}
+	case KindCall:
+		return []event{
+			with("response.function_call_arguments.delta", "delta", p.Input),
+			with("response.function_call_arguments.done", "arguments", p.Input, "name", p.Name),
+		}
+	case KindCustom:
+		return []event{
+			with("response.custom_tool_call_input.delta", "delta", p.Text),
+			with("response.custom_tool_call_input.done", "input", p.Text),
+		}
+	}
+	part := func(text string) map[string]any {
+		return map[string]any{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+	}
+	return []event{
+		with("response.content_part.added", "content_index", 0, "part", part("")),
+		with("response.output_text.delta", "content_index", 0, "delta", p.Text, "logprobs", []any{}),
+		with("response.output_text.done", "content_index", 0, "text", p.Text, "logprobs", []any{}),
+		with("response.content_part.done", "content_index", 0, "part", part(p.Text)),
+	}
 }
 
 // responses returns the part as an output item, and the item at the start of a stream.

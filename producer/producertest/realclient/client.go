@@ -79,29 +79,37 @@ func CodexOfOpenAI(t testing.TB, proxy, certificate string) *Client {
 
 func newClient(t testing.TB, p pin, logs string) *Client {
 	t.Helper()
+	if p.name == "" {
+		t.Skipf("no pinned client for %s", platform())
+	}
+	program := fetched(t, p.fetch)
+	home, dir := t.TempDir(), t.TempDir()
+	return &Client{
+		Program: program, Version: p.version, Home: home, Dir: dir, logs: logs,
+		Env: []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=" + t.TempDir()},
+	}
+}
+
+// fetched returns the path that fetch returns for the cache. It skips the test unless real
+// clients are asked for.
+func fetched(t testing.TB, fetch func(ctx context.Context, cache string) (string, error)) string {
+	t.Helper()
 	required := os.Getenv("CI") == "true"
 	if !required && os.Getenv("CTXLEDGER_CLIENTS") == "" {
 		t.Skip("runs a real client: set CTXLEDGER_CLIENTS=1 to fetch it and run this test")
-	}
-	if p.name == "" {
-		t.Skipf("no pinned client for %s", platform())
 	}
 	cache, err := cacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := p.fetch(t.Context(), cache)
+	path, err := fetch(t.Context(), cache)
 	switch {
 	case err != nil && required:
 		t.Fatal(err)
 	case err != nil:
 		t.Skip(err)
 	}
-	home, dir := t.TempDir(), t.TempDir()
-	return &Client{
-		Program: program, Version: p.version, Home: home, Dir: dir, logs: logs,
-		Env: []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=" + t.TempDir()},
-	}
+	return path
 }
 
 // Run runs the program to its end and returns its standard output. An exit code other than 0

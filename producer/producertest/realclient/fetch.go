@@ -34,10 +34,26 @@ func cacheDir() (string, error) {
 // fetch returns the path of the client's program. If the program is not in the cache, fetch
 // downloads, checks and unpacks its package first.
 func (p pin) fetch(ctx context.Context, cache string) (program string, err error) {
-	final := filepath.Join(cache, p.name+"-"+p.version+"-"+platform())
-	program = filepath.Join(final, filepath.FromSlash(p.program))
-	if isFile(program) {
-		return program, nil
+	folder, err := fetchOnce(ctx, cache, p.name+"-"+p.version, p.program, func(work, into string) error {
+		tarball, err := p.download(ctx, work)
+		if err != nil {
+			return err
+		}
+		if err := p.verify(tarball); err != nil {
+			return err
+		}
+		return p.unpack(tarball, into)
+	})
+	return filepath.Join(folder, filepath.FromSlash(p.program)), err
+}
+
+// fetchOnce returns a folder of the cache. If the folder lacks the file, get fills a new one
+// first: it gets a temporary folder, and the path that it makes.
+func fetchOnce(ctx context.Context, cache, name, file string, get func(work, into string) error) (folder string, err error) {
+	final := filepath.Join(cache, name+"-"+platform())
+	file = filepath.Join(final, filepath.FromSlash(file))
+	if isFile(file) {
+		return final, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", fmt.Errorf("create the cache folder: %w", err)
@@ -47,8 +63,8 @@ func (p pin) fetch(ctx context.Context, cache string) (program string, err error
 		return "", fmt.Errorf("lock the cache folder: %w", err)
 	}
 	defer lock.Unlock()
-	if isFile(program) {
-		return program, nil
+	if isFile(file) {
+		return final, nil
 	}
 	prefix := filepath.Base(final) + ".tmp-"
 	if err := removeStale(cache, prefix); err != nil {
@@ -59,21 +75,14 @@ func (p pin) fetch(ctx context.Context, cache string) (program string, err error
 		return "", fmt.Errorf("create a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	tarball, err := p.download(ctx, work)
-	if err != nil {
+	fetched := filepath.Join(work, "client")
+	if err := get(work, fetched); err != nil {
 		return "", err
 	}
-	if err := p.verify(tarball); err != nil {
-		return "", err
-	}
-	unpacked := filepath.Join(work, "client")
-	if err := p.unpack(tarball, unpacked); err != nil {
-		return "", err
-	}
-	if err := os.Rename(unpacked, final); err != nil {
+	if err := os.Rename(fetched, final); err != nil {
 		return "", fmt.Errorf("rename the folder of the client: %w", err)
 	}
-	return program, nil
+	return final, nil
 }
 
 func isFile(path string) bool {

