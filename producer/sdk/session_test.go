@@ -1,6 +1,9 @@
 package sdk
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,6 +81,31 @@ func checkSession(t *testing.T, bus *bustest.Bus, out []byte) {
 	}
 	if !reflect.DeepEqual(types, want) {
 		t.Errorf("the facts are %v", types)
+	}
+}
+
+// TestPipInstalls installs the Python SDK as a user does, without a network.
+func TestPipInstalls(t *testing.T) {
+	t.Parallel()
+	l, dir := languages[1], t.TempDir()
+	cmd := l.command(t, "vectors")
+	if err := exec.Command(cmd.Path, "-m", "pip", "--version").Run(); err != nil {
+		t.Skip("there is no pip")
+	}
+	if err := os.CopyFS(filepath.Join(dir, "source"), os.DirFS("python")); err != nil {
+		t.Fatal(err)
+	}
+	pip := exec.Command(cmd.Path, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", "--target", filepath.Join(dir, "installed"), filepath.Join(dir, "source"))
+	if out, err := pip.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	input, _ := vectors(t)
+	cmd.Stdin, cmd.Env = strings.NewReader(string(input)), append(os.Environ(), "PYTHONPATH="+filepath.Join(dir, "installed"))
+	if err := os.RemoveAll(filepath.Join(cmd.Dir, "ctxledger")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
