@@ -19,6 +19,7 @@
 //
 //	importer                              detects the format, lists files, imports one
 //	claudecode, codex, openhands, sweagent  the parser of one format each; none imports another
+//	claudebodies                          requests and responses of Claude Code, read as a capture reads them
 //	model                                 threads, calls, pieces and boundaries, the writer, options and the report
 //	internal/jsonscan, hashset, completion  JSON values, compact sets and lists, chat completions
 //

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/ctxledger/ctxledger/producer/importer/claudebodies"
 	"github.com/ctxledger/ctxledger/producer/importer/claudecode"
 	"github.com/ctxledger/ctxledger/producer/importer/codex"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
@@ -37,6 +38,8 @@ func Import(ctx context.Context, f model.Format, file string, r io.ReadSeeker, o
 		return sweagent.Import(ctx, file, r, opts, emit)
 	case model.FormatOpenHands:
 		return openhands.Import(ctx, file, r, opts, emit)
+	case model.FormatClaudeBodies:
+		return claudebodies.Import(ctx, file, r, opts, emit)
 	}
 	_, err := model.ParseFormat(string(f))
 	return model.Report{}, err

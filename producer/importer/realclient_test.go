@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
+	"github.com/ctxledger/ctxledger/producer/importer"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
 	"github.com/ctxledger/ctxledger/producer/producertest/realclient"
@@ -355,6 +356,63 @@ func TestWindowsOfCodex(t *testing.T) {
 			t.Logf("%d calls", len(calls))
 			if len(got.report.Problems) > 0 || len(got.report.Unknown) > 0 {
 				t.Errorf("problems %v, unknown %v", got.report.Problems, got.report.Unknown)
+			}
+		})
+	}
+}
+
+// TestBodiesOfClaudeCode imports the bodies that the real Claude Code keeps of its calls. Each
+// window equals the request that the server received, block for block, except for the reasoning
+// that the client hides.
+func TestBodiesOfClaudeCode(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"edits", "sub-agent that is awaited", "compaction", "faults", "tools"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			session := claudeSessions[name]
+			server := modelserver.New(t, modelserver.Sequence(session.answers...))
+			client := realclient.ClaudeCode(t, server.URL)
+			index := client.KeepBodies(t, server.URL)
+			session.run(t, client)
+			opts := testOptions()
+			opts.Equality = schema.KeyRing{Keys: []schema.Key{opts.Key}}.Equality()
+			var got imported
+			var err error
+			got.report, err = importer.ImportFile(t.Context(), model.FormatClaudeBodies, index, opts, func(e *schema.Event) error {
+				got.events = append(got.events, e)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls, windows, hidden := got.calls(t), got.windows(t), 0
+			for _, request := range server.Calls() {
+				if request.Status != 200 || request.Answer.Fault.CutAfter > 0 {
+					continue
+				}
+				usage := calls[request.MessageID]
+				if usage == nil {
+					t.Errorf("%s is missing", request.MessageID)
+					continue
+				}
+				wire, err := dialect.AnthropicMessages.ReadRequest(request.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				difference := compare(wire.Blocks, windows[usage.AssemblyID])
+				if usage.Coverage == schema.CoveragePartial {
+					hidden++
+				}
+				if reasons := slices.ContainsFunc(wire.Blocks, func(b dialect.Block) bool { return b.Kind == "reasoning" }); reasons != (difference != "") || reasons != (usage.Coverage == schema.CoveragePartial) {
+					t.Errorf("%s: %s, %s %v", request.MessageID, difference, usage.Coverage, usage.CoverageReasons)
+				}
+				if sent := request.Answer.Usage; *usage.Usage.UncachedInput != sent.Input || *usage.Usage.Output != sent.Output || *usage.Usage.CacheRead != sent.CacheRead {
+					t.Errorf("%s has the usage %+v", request.MessageID, usage.Usage)
+				}
+			}
+			t.Logf("%d calls, %d with hidden reasoning, %v", len(calls), hidden, got.report.Ignored)
+			if len(got.report.Problems) > 0 || (name == "tools") != (hidden > 0) {
+				t.Errorf("%d calls have hidden reasoning, problems %v", hidden, got.report.Problems)
 			}
 		})
 	}

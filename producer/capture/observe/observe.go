@@ -18,6 +18,9 @@ type Call struct {
 	Altered   bool            // the client behaves in another way because of the capture
 	Partial   []string        // reasons why the exchange is known only partly
 	StoreText bool            // store readable text inline
+	// Telling ends the id of the call, so that several records of one call have ids of their own.
+	// "" is for the records of a capture.
+	Telling string
 }
 
 // Fact is a fact of a session with its identity.
@@ -186,6 +189,7 @@ func (o *observation) identify() {
 		}
 		o.call = name("attempt_", o.s.ID, o.t.ID, last, strconv.Itoa(o.t.Calls))
 	}
+	o.call += o.c.Telling
 	if n := o.s.take("call\x00" + o.call); n > 1 {
 		o.call += ":" + strconv.FormatUint(n, 10)
 	}

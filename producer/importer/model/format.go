@@ -16,19 +16,26 @@ const (
 	FormatCodex      Format = "codex"
 	FormatSWEAgent   Format = "swe-agent"
 	FormatOpenHands  Format = "openhands"
+
+	// FormatClaudeBodies is a folder of requests and responses with an index. Detection by content
+	// does not find it, because its files are no logs.
+	FormatClaudeBodies Format = "claude-bodies"
 )
 
-// Formats returns the formats, FormatAuto first.
+// Formats returns the formats of session logs, FormatAuto first.
 func Formats() []Format {
 	return []Format{FormatAuto, FormatClaudeCode, FormatCodex, FormatSWEAgent, FormatOpenHands}
 }
 
+// Sources returns all formats that ParseFormat accepts.
+func Sources() []Format { return append(Formats(), FormatClaudeBodies) }
+
 // ParseFormat returns the format of that name. The error lists all names.
 func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
+	if f := Format(name); slices.Contains(Sources(), f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("unknown format %q: use auto, claude-code, codex, swe-agent or openhands", name)
+	return "", fmt.Errorf("unknown format %q: use auto, claude-code, codex, swe-agent, openhands or claude-bodies", name)
 }
 
 // suffixes returns the suffixes of the names of a format's files, nil for any name.
@@ -40,6 +47,8 @@ func (f Format) suffixes() []string {
 		return []string{".traj", ".json"}
 	case FormatOpenHands:
 		return []string{".jsonl", ".json"}
+	case FormatClaudeBodies:
+		return []string{"index.jsonl"}
 	}
 	return nil
 }

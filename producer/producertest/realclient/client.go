@@ -38,6 +38,16 @@ func ClaudeCode(t testing.TB, baseURL string) *Client {
 	return c
 }
 
+// KeepBodies lets Claude Code keep the bodies of its requests and responses, and returns the path
+// of their index. Its telemetry goes to endpoint.
+func (c *Client) KeepBodies(t testing.TB, endpoint string) (index string) {
+	t.Helper()
+	folder := t.TempDir()
+	c.Env = append(c.Env, "CLAUDE_CODE_ENABLE_TELEMETRY=1", "OTEL_LOGS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=http/json",
+		"OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "OTEL_LOG_RAW_API_BODIES=file:"+folder)
+	return filepath.Join(folder, "index.jsonl")
+}
+
 // Codex returns Codex, with baseURL/v1 as the address of its provider.
 func Codex(t testing.TB, baseURL string) *Client {
 	t.Helper()

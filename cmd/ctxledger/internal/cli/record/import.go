@@ -49,6 +49,8 @@ func ImportCommand(a *cli.App) *cobra.Command {
   swe-agent    SWE-agent trajectories, *.traj or *.json       trajectories/
   openhands    OpenHands runs, events, evaluation outputs,
                trajectories, and folders of event files       ~/.openhands
+  claude-bodies  raw bodies of Claude Code, with index.jsonl  the folder of
+                 OTEL_LOG_RAW_API_BODIES=file:FOLDER
 
 Logs of any size are read as a stream. Text is stored only with --store-text; digests,
 sizes and token counts are always stored. Facts that a log lacks stay unknown. For
@@ -91,7 +93,7 @@ listed and are no error. -o json prints totals, and counts records without facts
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			var names []string
-			for _, f := range model.Formats() {
+			for _, f := range model.Sources() {
 				names = append(names, string(f))
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
