@@ -194,7 +194,35 @@ func TestProjectorUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	heard := make(map[string]*nats.Subscription)
+	for _, tenant := range []string{"acme", "zeta-2"} {
+		nc := signIn(t, n, s, "tenant-"+tenant).Conn()
+		sub, err := nc.SubscribeSync("ctxnotice.v1.>")
+		if err == nil {
+			err = nc.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard[tenant] = sub
+	}
+	forged := make(chan error, 1)
+	acme.Conn().SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { forged <- err })
+	if err := acme.Conn().Publish("ctxnotice.v1.acme.p00.quarantined", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-forged; !errors.Is(err, nats.ErrPermissionViolation) {
+		t.Errorf("a tenant may publish notices: %v", err)
+	}
 	projectAll(t, js, 3)
+	for range 3 {
+		if m, err := heard["acme"].NextMsg(10 * time.Second); err != nil || !strings.HasPrefix(m.Subject, "ctxnotice.v1.acme.p") {
+			t.Errorf("the tenant hears no notice: %v", err)
+		}
+	}
+	if n, _, err := heard["zeta-2"].Pending(); err != nil || n != 0 {
+		t.Errorf("another tenant hears %d notices: %v", n, err)
+	}
 	if err := store(t, js, "ctx.v1.acme.rt.p00.erasure.applied"); err != nil {
 		t.Errorf("the projector may not publish the operator's facts: %v", err)
 	}
@@ -355,7 +383,7 @@ func projectAll(t *testing.T, js jetstream.JetStream, want uint64) {
 // The template cannot import the contract, which lists the operator's facts.
 func TestTenantsAreDeniedTheOperatorsFacts(t *testing.T) {
 	text := write(t, deploy.NATS()).text(t, "nats/accounts.conf")
-	want := `deny: ["` + strings.Join(schema.OperatorSubjects("*"), `", "`) + `"]`
+	want := `deny: ["` + strings.Join(schema.OperatorSubjects("*"), `", "`) + `", "ctxnotice.>"]`
 	if strings.Count(text, want) != len(tenants) {
 		t.Errorf("not every tenant has %s:\n%s", want, text)
 	}

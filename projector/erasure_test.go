@@ -95,7 +95,7 @@ func (f *fixture) erasure() erasure.Erasure {
 func (f *fixture) untouched() (rows uint64, messages []string) {
 	f.t.Helper()
 	rows = f.count("SELECT count() FROM recorded_events WHERE (resource_id != 'user-812' OR event_type = 'context.redaction.applied') AND event_type != 'context.erasure.applied'")
-	for _, name := range []string{schema.EventStream, schema.QuarantineStream} {
+	for _, name := range []string{schema.EventStream, schema.QuarantineStream, schema.NoticeStream} {
 		stream, err := f.js.Stream(f.t.Context(), name)
 		f.must(err)
 		for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
@@ -279,7 +279,7 @@ func (f *fixture) traces(texts ...string) (n uint64) {
 		n += f.count(fmt.Sprintf("SELECT count() FROM %s WHERE multiSearchAny(concatWithSeparator('|', %s), [%s])", table, columns, strings.Join(needles, ", ")))
 	}
 	f.must(rows.Err())
-	for _, name := range []string{schema.EventStream, schema.QuarantineStream} {
+	for _, name := range []string{schema.EventStream, schema.QuarantineStream, schema.NoticeStream} {
 		for line := range strings.Lines(f.wholeStream(name)) {
 			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
 				n++

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -378,6 +379,18 @@ func TestEveryMessageEndsInExactlyOnePlace(t *testing.T) {
 	f.must(err)
 	if n := info.CachedInfo().State.Msgs; n != want.Quarantined {
 		t.Errorf("%d messages in the quarantine stream, want %d", n, want.Quarantined)
+	}
+	notices, err := f.js.Stream(t.Context(), schema.NoticeStream)
+	f.must(err)
+	if n := notices.CachedInfo().State.Msgs; n != want.Quarantined {
+		t.Errorf("%d notices, want %d", n, want.Quarantined)
+	}
+	last, err := notices.GetLastMsgForSubject(t.Context(), "ctxnotice.v1.noise.>")
+	f.must(err)
+	var notice schema.Notice
+	f.must(json.Unmarshal(last.Data, &notice))
+	if notice.Outcome != schema.OutcomeQuarantined || notice.Stream != schema.EventStream || notice.Sequence != 76 || notice.Code == "" || notice.Fix == "" {
+		t.Errorf("the notice is %s", last.Data)
 	}
 	var data string
 	f.must(f.sql.QueryRow(t.Context(), "SELECT data FROM quarantine WHERE stream_seq = 76").Scan(&data))

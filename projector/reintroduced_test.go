@@ -80,7 +80,7 @@ func (f *fixture) nowhere(log string, traces ...string) {
 	if looked < 15 {
 		f.t.Fatalf("looked at %d tables only", looked)
 	}
-	texts := map[string]string{"the log": log, schema.EventStream: f.wholeStream(schema.EventStream), schema.QuarantineStream: f.wholeStream(schema.QuarantineStream)}
+	texts := map[string]string{"the log": log, schema.EventStream: f.wholeStream(schema.EventStream), schema.QuarantineStream: f.wholeStream(schema.QuarantineStream), schema.NoticeStream: f.wholeStream(schema.NoticeStream)}
 	for where, text := range texts {
 		for _, trace := range traces {
 			if strings.Contains(text, trace) {

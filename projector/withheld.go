@@ -61,13 +61,16 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 	return streamio.ProveDeleted(ctx, s.source.Stream, unfound)
 }
 
-// quarantine copies quarantined messages to the quarantine stream. A rebuild copies only newly
-// recognised messages, because the other copies exist.
+// quarantine copies quarantined messages to the quarantine stream, and tells their tenants. A
+// rebuild does both only for newly recognised messages, because the other copies exist.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {
 		refused = slices.DeleteFunc(slices.Clone(refused), func(e decode.Event) bool { return !s.rebuild.finds(e) })
 	}
-	return quarantine.Publish(ctx, s.config.JetStream, refused)
+	if err := quarantine.Publish(ctx, s.config.JetStream, refused); err != nil {
+		return err
+	}
+	return quarantine.Notify(ctx, s.config.JetStream, s.source.Info.Config.Name, refused)
 }
 
 // deleteLeft deletes messages with withheld values that the writer of the last committed range

@@ -54,6 +54,12 @@ func asyncDocument(t testing.TB) []byte {
 		"address": "ctx.checkpoints.{log}", "title": "checkpoints", "description": "Signed tree heads of the transparency log.", "x-stream": "CTX_CHECKPOINTS",
 		"parameters": object{"log": object{"description": "The name of the transparency log."}}, "messages": object{"head": head},
 	}
+	notice := object{"contentType": "application/json", "title": "a notice", "payload": object{"type": "object", "description": "Place, time, source and id of the message; code and field of its refusal, and what to do. It has no value of the event."}}
+	channels["notices"] = object{
+		"address": "ctxnotice.v1.{tenant}.{bucket}.quarantined", "title": "notices", "description": "Notices to the publishers of messages that the projector quarantined. Only the projector publishes them.", "x-stream": "CTX_NOTICES",
+		"parameters": object{"tenant": object{"$ref": "#/components/parameters/tenant"}, "bucket": object{"description": "p00 to pff: the bucket of the event's source."}}, "messages": object{"quarantined": notice},
+	}
+	operations["notice"] = sends("notices", "The ledger tells a publisher that its message was quarantined.")
 	operations["quarantine"] = sends("quarantine", "The ledger keeps the messages that the projector refuses.")
 	operations["checkpoint"] = sends("checkpoints", "The ledger publishes a signed tree head.")
 	document := object{
@@ -101,6 +107,9 @@ func asyncStreams() object {
 		o := object{"subjects": s.Subjects, "description": s.Description, "retention": "limits", "allow_atomic": s.AtomicPublish, "discard": "old"}
 		if s.DiscardNew {
 			o["discard"] = "new"
+		}
+		if s.MaxAge > 0 {
+			o["max_age_seconds"], o["max_bytes"], o["max_messages_per_subject"] = int(s.MaxAge.Seconds()), s.MaxBytes, s.MaxPerSubject
 		}
 		if s.Duplicates > 0 {
 			o["duplicate_window_seconds"] = int(s.Duplicates.Seconds())
@@ -240,7 +249,7 @@ func TestOfficialParser(t *testing.T) {
 	if err != nil || len(lines) != 1+len(breaks) {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if want := fmt.Sprintf("ok %d channels", len(Types())+2); !strings.HasPrefix(lines[0], want) {
+	if want := fmt.Sprintf("ok %d channels", len(Types())+3); !strings.HasPrefix(lines[0], want) {
 		t.Errorf("got %s, want %s", lines[0], want)
 	}
 	for i, b := range breaks {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A Stream is the contract for one JetStream stream. Limits and replicas belong to the operator.
+// A Stream is the contract for one JetStream stream. Replicas belong to the operator, and so do
+// limits, except those that a stream names.
 type Stream struct {
 	Name        string
 	Subjects    []string // its filters, such as "ctx.v1.>"
@@ -20,6 +21,9 @@ type Stream struct {
 	// DiscardNew makes a full stream refuse new messages. A full stream then never drops
 	// acknowledged messages.
 	DiscardNew bool
+	// MaxAge, MaxBytes and MaxPerSubject limit a stream whose old messages may go; 0 is no limit.
+	MaxAge                  time.Duration
+	MaxBytes, MaxPerSubject int64
 	// Metadata is the metadata of the stream; nil for none.
 	Metadata map[string]string
 }
@@ -32,6 +36,7 @@ const (
 	EventStream      = "CTX"             // all events
 	QuarantineStream = "CTX_QUARANTINE"  // refused messages, for replay
 	CheckpointStream = "CTX_CHECKPOINTS" // signed tree heads of the transparency log
+	NoticeStream     = "CTX_NOTICES"     // notices to publishers
 )
 
 // Streams returns the streams of the contract, the event stream first. Events are in a single
@@ -45,6 +50,10 @@ func OtherStreams() []Stream {
 	return []Stream{
 		{Name: QuarantineStream, Subjects: []string{"ctx.quarantine.>"}, Description: "ctxledger refused messages", Duplicates: 2 * time.Minute, DiscardNew: true},
 		{Name: CheckpointStream, Subjects: []string{"ctx.checkpoints.>"}, Description: "ctxledger signed log heads", DiscardNew: true},
+		{
+			Name: NoticeStream, Subjects: []string{noticePrefix + ">"}, Description: "ctxledger notices to publishers", Duplicates: 2 * time.Minute,
+			MaxAge: 7 * 24 * time.Hour, MaxBytes: 64 << 20, MaxPerSubject: 1000,
+		},
 	}
 }
 
@@ -130,4 +139,38 @@ func (n Partitions) EventStreams() []Stream {
 		list[i] = n.Stream(i)
 	}
 	return list
+}
+
+// Notice tells a publisher that the projector quarantined one of its messages. Notices are JSON
+// on the subject of [NoticeSubject]. The stream [NoticeStream] keeps them for a limited time. The
+// table quarantine has every quarantined message. A notice may come twice: place and time are
+// then the same. A notice has no value of the event's data, since an erasure does not reach it.
+type Notice struct {
+	Outcome    string    `json:"outcome"` // quarantined
+	Stream     string    `json:"stream"`
+	Sequence   uint64    `json:"sequence"`    // of the message in the stream
+	RecordedAt time.Time `json:"recorded_at"` // when the stream stored the message
+	Source     string    `json:"source,omitempty"`
+	ID         string    `json:"id,omitempty"` // of the event; empty if the envelope could not be read
+	Type       string    `json:"type,omitempty"`
+	SessionID  string    `json:"session_id,omitempty"`
+	Code       Code      `json:"code"`          // of the first violation
+	Pointer    string    `json:"pointer"`       // field of the first violation
+	Fix        string    `json:"fix,omitempty"` // what to do about it, for people
+}
+
+// OutcomeQuarantined is the outcome of a message that the projector quarantined.
+const OutcomeQuarantined = "quarantined"
+
+const noticePrefix = "ctxnotice.v1."
+
+// NoticeSubject returns the subject of the notices of a tenant's source:
+// ctxnotice.v1.<tenant>.<bucket of the source>.quarantined. Without a source, NoticeSubject
+// returns the filter for all notices of the tenant.
+func NoticeSubject(tenant, source string) string {
+	subject := noticePrefix + escapeToken(TenantOf(tenant))
+	if source == "" {
+		return subject + ".>"
+	}
+	return subject + "." + Bucket(source) + "." + OutcomeQuarantined
 }

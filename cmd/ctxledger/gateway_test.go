@@ -62,6 +62,7 @@ func TestEventsOverHTTP(t *testing.T) {
 		{found.Events, named("up-"), nil, 200},
 		{served, named("serve-"), nil, 200},
 		{served, named("up-"), nil, 200},
+		{found.Events, strings.Replace(named("up-"), "file_excerpt", "memory", 1), nil, 200}, // another event with this id: the projector quarantines it
 		{found.Events + "?dry_run", named("dry-"), nil, 200},
 		{found.Events, named("cross-"), []string{"Sec-Fetch-Site", "cross-site"}, 403},
 		{found.Events, `{"id":1}`, nil, 422},
@@ -82,6 +83,26 @@ func TestEventsOverHTTP(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("the ledger has %s: %s", stdout, stderr)
 		}
+	}
+	receipts := strings.Replace(found.Events, "/v1/events", "/v1/receipts", 1) + "?source=urn:test"
+	response, err := http.Get(receipts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	if got := string(text); err != nil || !strings.Contains(got, `"outcome":"quarantined"`) || !strings.Contains(got, `"id":"up-e-1"`) || !strings.Contains(got, `"code":"id_conflict"`) {
+		t.Errorf("the receipts are %s: %v", got, err)
+	}
+	stdout, stderr, code := ctxledger(t, "tail", "--quarantined", "--no-follow", "--data", data)
+	if code != cli.ExitDone || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "id_conflict") || !strings.Contains(stdout, "urn:test  up-e-1") {
+		t.Errorf("tail ended with %d: %s%s", code, stdout, stderr)
+	}
+	if stdout, stderr, code := ctxledger(t, "tail", "--quarantined", "--no-follow", "-o", "json", "--tenant", "default", "--data", data); code != cli.ExitDone || !strings.Contains(stdout, `"event_id":"up-e-1"`) {
+		t.Errorf("tail ended with %d: %s%s", code, stdout, stderr)
+	}
+	if _, stderr, code := ctxledger(t, "tail", "--quarantined", "--session", "s-1", "--data", data); code != cli.ExitUsage || !strings.Contains(stderr, "--session") {
+		t.Errorf("tail ended with %d: %s", code, stderr)
 	}
 	if stdout, _, _ := ctxledger(t, "connect", "env", "--data", data); !strings.Contains(stdout, "export CTXLEDGER_URL="+strings.TrimSuffix(found.Events, "/v1/events")) {
 		t.Errorf("connect env does not name the address: %s", stdout)

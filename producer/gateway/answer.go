@@ -53,6 +53,8 @@ type Problem struct {
 	Stored  *int      `json:"stored,omitempty"`
 	Refused *int      `json:"refused,omitempty"`
 	Events  []Verdict `json:"events,omitempty"`
+
+	allow string // the method that the path allows
 }
 
 func problem(status int, code, detail, fix string) *Problem {
@@ -77,7 +79,7 @@ func (p *Problem) write(w http.ResponseWriter) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	case http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", http.MethodPost)
+		w.Header().Set("Allow", p.allow)
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Basic realm="ctxledger"`)
 	case http.StatusUnsupportedMediaType:

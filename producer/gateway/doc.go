@@ -31,6 +31,16 @@
 //	?dry_run  judge the events and store nothing
 //	?all      store all events or none: at most 1,000, all of one partition
 //
+// # Receipts
+//
+//	GET /v1/receipts?source=<source>&after=<position> ──▶ notices, next
+//
+// An event that was stored can still be quarantined by the projector: it conflicts with another
+// event, or holds a value that a redaction withholds. The tenant gets a notice; see
+// [schema.Notice]. The answer has the notices after a position, in order. Pass next as after in
+// the next request. Notices are kept for a week, at most 1,000 for about one source. The table
+// quarantine has all messages.
+//
 // # Status
 //
 //	200  every event was stored, or is valid in a dry run

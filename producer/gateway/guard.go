@@ -19,16 +19,10 @@ var formTypes = []string{"application/x-www-form-urlencoded", "multipart/form-da
 // options are the parameters of a request.
 type options struct{ all, dryRun bool }
 
-// guard checks a request before its body is read.
+// guard checks a request with events before its body is read.
 func (h *Handler) guard(r *http.Request) (tenant string, o options, p *Problem) {
-	switch site := r.Header.Get("Sec-Fetch-Site"); {
-	case r.Method != http.MethodPost:
-		return "", o, problem(http.StatusMethodNotAllowed, "method", "the method is "+schema.Clip(r.Method), "send events with POST")
-	case !h.knows(r.Host):
-		return "", o, problem(http.StatusMisdirectedRequest, "host", "the Host header names "+schema.Clip(r.Host),
-			"use the address that the server listens on, or allow this name in the server's configuration")
-	case site != "" && site != "none" && site != "same-origin":
-		return "", o, problem(http.StatusForbidden, "cross_site", "a page of another site sent the request", "send events from a program, or from a page of this server")
+	if p := h.checkOrigin(r, http.MethodPost); p != nil {
+		return "", o, p
 	}
 	if p := checkContentType(r.Header); p != nil {
 		return "", o, p
@@ -37,17 +31,46 @@ func (h *Handler) guard(r *http.Request) (tenant string, o options, p *Problem) 
 	if p != nil {
 		return "", o, p
 	}
-	tenant = schema.DefaultTenant
-	if h.config.Tenant != nil {
-		var err error
-		switch tenant, err = h.config.Tenant(r); {
-		case errors.Is(err, ErrForbidden):
-			return "", o, problem(http.StatusForbidden, "forbidden", ErrForbidden.Error(), "use a token with the role publish")
-		case err != nil:
-			return "", o, problem(http.StatusUnauthorized, "unauthenticated", ErrUnauthenticated.Error(), "send a token of this installation in the Authorization header")
-		}
+	tenant, p = h.tenantOf(r)
+	return tenant, o, p
+}
+
+// admit checks a request without a body.
+func (h *Handler) admit(r *http.Request, method string) (tenant string, p *Problem) {
+	if p := h.checkOrigin(r, method); p != nil {
+		return "", p
 	}
-	return schema.TenantOf(tenant), o, nil
+	return h.tenantOf(r)
+}
+
+func (h *Handler) checkOrigin(r *http.Request, method string) *Problem {
+	switch site := r.Header.Get("Sec-Fetch-Site"); {
+	case r.Method != method:
+		p := problem(http.StatusMethodNotAllowed, "method", "the method is "+schema.Clip(r.Method), "send "+method)
+		p.allow = method
+		return p
+	case !h.knows(r.Host):
+		return problem(http.StatusMisdirectedRequest, "host", "the Host header names "+schema.Clip(r.Host),
+			"use the address that the server listens on, or allow this name in the server's configuration")
+	case site != "" && site != "none" && site != "same-origin":
+		return problem(http.StatusForbidden, "cross_site", "a page of another site sent the request", "send the request from a program, or from a page of this server")
+	}
+	return nil
+}
+
+// tenantOf returns the tenant of a request.
+func (h *Handler) tenantOf(r *http.Request) (string, *Problem) {
+	if h.config.Tenant == nil {
+		return schema.DefaultTenant, nil
+	}
+	switch tenant, err := h.config.Tenant(r); {
+	case errors.Is(err, ErrForbidden):
+		return "", problem(http.StatusForbidden, "forbidden", ErrForbidden.Error(), "use a token with the role publish")
+	case err != nil:
+		return "", problem(http.StatusUnauthorized, "unauthenticated", ErrUnauthenticated.Error(), "send a token of this installation in the Authorization header")
+	default:
+		return schema.TenantOf(tenant), nil
+	}
 }
 
 // knows reports whether a Host header names this server. The check stops a page whose name

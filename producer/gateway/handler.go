@@ -16,7 +16,7 @@ const Path = "/v1/events"
 // maxTogether is the largest number of events that are stored together.
 const maxTogether = 1000
 
-// Handler answers POST /v1/events. Safe for concurrent use. The order of a request's events
+// Handler answers POST /v1/events and GET /v1/receipts. Safe for concurrent use. The order of a request's events
 // is kept. Nothing is kept between requests: an event is in the stream when the answer says
 // so, and a crash of the gateway loses nothing that was answered.
 type Handler struct {
@@ -36,6 +36,10 @@ func New(c Config) (*Handler, error) {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == ReceiptsPath {
+		h.serveReceipts(w, r)
+		return
+	}
 	answer, p := h.answer(w, r)
 	if p != nil {
 		if p.Status >= http.StatusInternalServerError && h.config.Log != nil {
@@ -52,12 +56,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (*Answer, *Prob
 	if p != nil {
 		return nil, p
 	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	default:
-		return nil, busy(fmt.Sprintf("%d requests are under way", cap(h.slots)))
+	release, p := h.enter()
+	if p != nil {
+		return nil, p
 	}
+	defer release()
 	room := &lease{memory: h.memory}
 	defer room.release()
 	body, p := h.readBody(w, r, room)

@@ -70,7 +70,13 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name: s.Name, Subjects: s.Subjects, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
-		Metadata: s.Metadata,
+		Metadata: s.Metadata, MaxAge: s.MaxAge, MaxBytes: s.MaxBytes, MaxMsgsPerSubject: s.MaxPerSubject,
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = -1
+	}
+	if c.MaxMsgsPerSubject == 0 {
+		c.MaxMsgsPerSubject = -1
 	}
 	if s.DiscardNew {
 		c.Discard = jetstream.DiscardNew

@@ -37,12 +37,14 @@ export class Client {
   #unkept = 0; // batches in the queue that the outbox does not have
   #events = 0; // events in the buffer and in the queue
   #closed = false;
+  #asking = null; // the timer of the question for receipts
+  #after = 0; // the position of the last receipt
 
   constructor({
     url = process.env.CTXLEDGER_URL ?? "http://127.0.0.1:7070", token, runtime = "unnamed", instance = uuidv7(), key = null, guard = new Guard(),
-    outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, log = (line) => console.warn(line), fetch = globalThis.fetch,
+    outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
   } = {}) {
-    Object.assign(this, { url: url.replace(/\/$/, ""), token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, log, fetch });
+    Object.assign(this, { url: url.replace(/\/$/, ""), token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
     this.source = `urn:ctxledger:runtime:${encodeURIComponent(runtime)}:${encodeURIComponent(instance)}`;
     this.outbox = outbox ? new Outbox(outbox) : null;
     /** Events that the gateway stored, and events that it refused. */
@@ -52,6 +54,9 @@ export class Client {
     this.dropped = 0;
     /** The last refusals, at most 100: {id, type, violations}. */
     this.refusals = [];
+    /** Stored events that the projector then quarantined, and the last 100 of their notices. */
+    this.quarantined = 0;
+    this.notices = [];
     /** The reason why the oldest events are not stored, or null. */
     this.error = null;
   }
@@ -253,6 +258,7 @@ export class Client {
         else if (this.outbox) this.#unkept--;
         this.#queue.shift();
         this.error = null;
+        if (this.receiptsWait !== null) this.#asking ??= setTimeout(() => this.#ask(), this.receiptsWait).unref();
         delay = 100;
         continue;
       }
@@ -292,6 +298,36 @@ export class Client {
     }
     this.#fail(`${this.url} answered ${response.status}: ${answer.detail ?? "no problem document"}`);
     return 1000 * (Number(response.headers.get("retry-after")) || 0);
+  }
+
+  /**
+   * receipts asks which stored events the projector has quarantined since the last question, logs
+   * and counts them, and returns their number. An event is quarantined up to some seconds after it
+   * was stored.
+   */
+  async receipts() {
+    for (let found = 0; ; ) {
+      const headers = this.token ? { authorization: `Bearer ${this.token}` } : {};
+      const place = `after=${this.#after}&source=${encodeURIComponent(this.source)}`;
+      const response = await this.fetch(`${this.url}/v1/receipts?${place}`, { headers, signal: AbortSignal.timeout(10_000) });
+      if (response.status !== 200) return found; // a server without receipts, or one that is not ready
+      const { notices, next, more } = await response.json();
+      this.#after = Math.max(this.#after, next);
+      for (const n of notices) {
+        found++;
+        this.quarantined++;
+        this.notices.push(n);
+        if (this.notices.length > 100) this.notices.shift();
+        this.log(`ctxledger quarantined ${n.type} ${n.id}: ${n.code} at ${n.pointer}; ${n.fix ?? ""}`);
+      }
+      if (!more) return found;
+    }
+  }
+
+  async #ask() {
+    clearTimeout(this.#asking);
+    this.#asking = null;
+    await this.receipts().catch(() => {}); // the next stored event asks again
   }
 
   #refuseDocument(document, violations) {
@@ -345,6 +381,8 @@ export class Client {
   async close(timeout = 10_000) {
     const done = await this.flush(timeout);
     await this.#keeping;
+    if (done && this.#asking) await this.#ask();
+    clearTimeout(this.#asking);
     this.#closed = true;
     await this.outbox?.close();
     return done;

@@ -32,11 +32,15 @@ export interface Config {
   maxQueued?: number;
   /** Longest time that a seal waits for the stream if there is an outbox, in milliseconds. */
   streamWait?: number;
+  /** Time between an event and the question whether it was quarantined, in milliseconds. null asks only when receipts is called. Defaults to 5,000. */
+  receipts?: number | null;
   log?: (line: string) => void;
   fetch?: typeof fetch;
 }
 
 export interface Violation { code: string; pointer?: string; found?: string; fix?: string }
+
+export interface Notice { outcome: string; stream: string; sequence: number; recorded_at: string; source?: string; id?: string; type?: string; session_id?: string; code: string; pointer: string; fix?: string }
 
 export declare function connect(config?: Config): Promise<Client>;
 
@@ -47,12 +51,15 @@ export declare class Client {
   readonly refused: number;
   readonly dropped: number;
   readonly refusals: ReadonlyArray<{ id: string; type: string; violations: Violation[] }>;
+  readonly quarantined: number;
+  readonly notices: ReadonlyArray<Notice>;
   readonly error: Error | null;
   readonly queued: number;
   readonly guard: Guard;
   open(): Promise<void>;
   run(options: RunOptions): Run;
   record<T extends keyof Facts>(type: T, fact: FactData<T> | ((sequence: number) => FactData<T>), ids: Ids, used?: (sequence: number) => void): boolean;
+  receipts(): Promise<number>;
   flush(timeout?: number): Promise<boolean>;
   store(): Promise<"stream" | "outbox">;
   close(timeout?: number): Promise<boolean>;

@@ -12,17 +12,18 @@
         turn.seal()
 
 Recording never waits and never raises for a rule of the contract. The gateway judges the
-events. Refused ones are counted, logged and listed in Client.refusals. Every method that
+events. Refused ones are counted, logged and listed in Client.refusals, and those that the
+projector quarantines later in Client.notices. Every method that
 waits has an asynchronous twin with an "a" before its name: aseal, aflush, astore, aclose.
 """
 
-from .client import Client, Refusal, connect
+from .client import Client, Notice, Refusal, connect
 from .guard import Guard, Hit
 from .key import Key, bucket, message_id, uuid7
 from .outbox import OutboxInUse
 from .run import Call, Gap, Item, OpenCompaction, Receipt, Run, Turn
 
 __all__ = [
-    "Call", "Client", "Gap", "Guard", "Hit", "Item", "Key", "OpenCompaction", "OutboxInUse", "Receipt", "Refusal", "Run", "Turn",
+    "Call", "Client", "Gap", "Guard", "Hit", "Item", "Key", "Notice", "OpenCompaction", "OutboxInUse", "Receipt", "Refusal", "Run", "Turn",
     "bucket", "connect", "message_id", "uuid7",
 ]

@@ -42,6 +42,18 @@ class Refusal(NamedTuple):
     violations: List[Dict[str, Any]]
 
 
+class Notice(NamedTuple):
+    """Notice is an event that was stored and then quarantined by the projector."""
+
+    id: str
+    type: str
+    code: str
+    pointer: str
+    fix: str
+    stream: str
+    sequence: int
+
+
 class _Batch:
     """_Batch is a list of events that never changes, except that answered events leave it."""
 
@@ -64,13 +76,14 @@ class Client:
     def __init__(
         self, url: Optional[str] = None, *, token: Optional[str] = None, runtime: str = "unnamed", instance: Optional[str] = None,
         key: Optional[Key] = None, guard: Optional[Guard] = None, outbox: Optional[str] = None, linger: float = 0.1, max_batch: int = 500,
-        max_queued: int = 10_000, stream_wait: float = 1.0, log: Callable[[str], None] = _log.warning,
+        max_queued: int = 10_000, stream_wait: float = 1.0, receipts: Optional[float] = 5.0, log: Callable[[str], None] = _log.warning,
     ) -> None:
         """The address defaults to CTXLEDGER_URL, or port 7070 of this machine. The instance
         distinguishes processes of one runtime and defaults to a new id. An outbox is a folder that
         keeps events until the gateway has answered; without one they wait in memory. Times are in
         seconds: linger is the longest wait of an event for its batch, stream_wait that of a seal
-        for the stream if there is an outbox. Above max_queued events in memory, facts are dropped,
+        for the stream if there is an outbox, and receipts the time between an event and the question
+        whether it was quarantined; None asks only when receipts is called. Above max_queued events in memory, facts are dropped,
         and the loss is a recorded fact. The error OutboxInUse means that the outbox has an owner."""
         self.url = (url or os.environ.get("CTXLEDGER_URL") or "http://127.0.0.1:7070").rstrip("/")
         self.runtime, self.key, self.guard, self.log = runtime, key, guard or Guard(), log
@@ -80,10 +93,15 @@ class Client:
         self.refused = 0  # events that were refused
         self.dropped = 0  # facts that found no room; each loss is a recorded fact
         self.refusals: Deque[Refusal] = deque(maxlen=100)  # the newest
+        self.quarantined = 0  # stored events that the projector then quarantined
+        self.notices: Deque[Notice] = deque(maxlen=100)  # the newest
         self.error: Optional[str] = None  # the reason why the oldest events are not stored
         self.lock = threading.RLock()
         self._changed = threading.Condition(self.lock)
         self._token = token
+        self._receipts = receipts
+        self._asking: Optional[float] = None  # when the sender asks for receipts
+        self._after = 0  # the position of the last receipt
         self._process = os.getpid()
         self._sequences: Dict[str, int] = {}  # the last sequence, by session
         self._lost: Dict[str, Tuple[List[int], Ids]] = {}
@@ -302,13 +320,16 @@ class Client:
         delay = 0.1
         while True:
             with self.lock:
-                while not self._queue:
-                    if self._closed:
-                        return
-                    self._changed.wait()
+                while not self._queue and not self._closed and (self._asking is None or self._asking > time.monotonic()):
+                    self._changed.wait(None if self._asking is None else self._asking - time.monotonic())
                 if self._closed:
                     return
-                batch = self._queue[0]
+                batch = self._queue[0] if self._queue else None
+                if batch is None:
+                    self._asking = None
+            if batch is None:
+                self._ask()
+                continue
             if batch.documents is None:
                 self._load(batch)
                 if batch.documents is None:
@@ -327,6 +348,8 @@ class Client:
                     self._queue.popleft()
                     self._unkept -= batch.name is None
                     self.error = None
+                    if self._receipts is not None and self._asking is None:
+                        self._asking = time.monotonic() + self._receipts
                     self._changed.notify_all()
                 delay = 0.1
             elif wait is not None:  # a smaller batch goes at once
@@ -349,6 +372,40 @@ class Client:
                 self._outbox.set_aside(batch.name)
             except OSError:
                 pass  # the next process tries again
+
+    def receipts(self) -> int:
+        """receipts asks which stored events the projector has quarantined since the last question,
+        logs and counts them, and returns their number. An event is quarantined up to some seconds
+        after it was stored. Its errors are those of the connection."""
+        address, found = urlsplit(self.url), 0
+        kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+        connection = kind(address.hostname or "", address.port, timeout=10)
+        try:
+            while True:
+                headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+                connection.request("GET", f"{address.path}/v1/receipts?after={self._after}&source={quote(self.source, safe='')}", None, headers)
+                response = connection.getresponse()
+                body = response.read()
+                if response.status != 200:
+                    return found  # a server without receipts, or one that is not ready
+                answer = json.loads(body)
+                with self.lock:
+                    self._after = max(self._after, answer["next"])
+                    for n in answer["notices"]:
+                        found += 1
+                        self.quarantined += 1
+                        self.notices.append(Notice(*(n.get(name, "") for name in Notice._fields)))
+                        self._say(f"ctxledger quarantined {n.get('type')} {n.get('id')}: {n.get('code')} at {n.get('pointer')}; {n.get('fix', '')}")
+                if not answer["more"]:
+                    return found
+        finally:
+            connection.close()
+
+    def _ask(self) -> None:
+        try:
+            self.receipts()
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            pass  # the next stored event asks again
 
     def _post(self, body: bytes) -> Tuple[int, Mapping[str, str], bytes]:
         headers = {"Content-Type": "application/cloudevents-batch+json", "Content-Encoding": "gzip"}
@@ -473,6 +530,8 @@ class Client:
         done = os.getpid() == self._process and self.flush(timeout)
         if not done and not self._closed and self._outbox and os.getpid() == self._process:
             self._await(lambda: not self._unkept, timeout)
+        if done and self._asking is not None:
+            self._ask()
         with self.lock:
             was, self._closed = self._closed, True
             self._changed.notify_all()
@@ -489,6 +548,10 @@ class Client:
     async def astore(self) -> str:
         """astore is store that does not block the event loop."""
         return await asyncio.get_running_loop().run_in_executor(None, self.store)
+
+    async def areceipts(self) -> int:
+        """areceipts is receipts that does not block the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.receipts)
 
     async def aclose(self, timeout: float = 10.0) -> bool:
         """aclose is close that does not block the event loop."""

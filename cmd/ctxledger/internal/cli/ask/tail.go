@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,8 @@ type tailFlags struct {
 	last     int
 	output   string
 	noFollow bool
+
+	quarantined bool
 }
 
 func TailCommand(a *cli.App) *cobra.Command {
@@ -31,15 +35,25 @@ func TailCommand(a *cli.App) *cobra.Command {
 		Short: "Show projected facts, and follow the projection",
 		Long: `Show the newest facts, then follow the projection until interrupted. Each line has
 the stream sequence, the time of the fact, its kind, its subject and its session.
--o json prints whole CloudEvents.`,
+-o json prints whole CloudEvents.
+
+--quarantined shows the messages that the projector quarantined instead: the stream
+sequence, the time at which the stream stored it, code, field, source and id.`,
 		Example: `  ctxledger tail
   ctxledger tail --type context.compaction -n 100 --no-follow
+  ctxledger tail --quarantined
   ctxledger tail -o json | jq .type`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.quarantined && (flags.filter.Session != "" || flags.filter.Type != "") {
+				return cli.UsageError("--quarantined goes with --tenant, not with --session or --type, which a quarantined message may lack")
+			}
 			l, err := a.OpenReader(cmd.Context())
 			if err != nil {
 				return cli.Quietly(cmd.Context(), err)
+			}
+			if flags.quarantined {
+				return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
 			}
 			ids := cli.IDs{read.SessionID: &flags.filter.Session}
 			if err := ids.FromRows(a); err != nil {
@@ -58,6 +72,7 @@ the stream sequence, the time of the fact, its kind, its subject and its session
 	f.IntVarP(&flags.last, "last", "n", 10, "how many earlier sequences of each stream to look back over first, and facts to show of them")
 	cli.OutputFlag(f, &flags.output, "table, or json for CloudEvents as JSON lines", "table", "json")
 	f.BoolVar(&flags.noFollow, "no-follow", false, "stop at the newest")
+	f.BoolVar(&flags.quarantined, "quarantined", false, "messages that the projector quarantined, instead of facts")
 	return cmd
 }
 
@@ -77,14 +92,44 @@ func tail(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) er
 			const page = 500
 			for after := seen[incarnation]; err == nil && after < last; after = seen[incarnation] {
 				seen[incarnation] = min(last, after+page)
-				var events []read.Projected
-				if events, err = read.Of(l).EventsAfter(ctx, incarnation, after, seen[incarnation], flags.filter, page); err == nil {
-					err = printFacts(a, events, flags.output)
+				var lines []tailed
+				if lines, err = tailPage(ctx, l, incarnation, after, seen[incarnation], flags, page); err == nil {
+					err = printTail(a, lines, flags.output)
 				}
 			}
 		}
 	}
 	return err
+}
+
+// tailed is a projected fact, or a quarantined message.
+type tailed struct {
+	ledger.Position
+	fact    read.Projected
+	refusal *ledger.Refusal
+}
+
+// tailPage reads a part of a stream, after one sequence and up to another: the first facts, or
+// the last quarantined messages, at most limit.
+func tailPage(ctx context.Context, l *ledger.Ledger, incarnation uuid.UUID, after, last uint64, flags tailFlags, limit int) (list []tailed, err error) {
+	if flags.quarantined {
+		if after >= last {
+			return nil, nil
+		}
+		filter := read.RefusalFilter{Incarnation: incarnation, First: after + 1, Last: last, Tenant: flags.filter.Tenant}
+		err = read.Of(l).Refusals(ctx, filter, func(r ledger.Refusal) error {
+			if list = append(list, tailed{Position: r.Position(), refusal: &r}); len(list) > limit {
+				list = list[1:]
+			}
+			return nil
+		})
+		return list, err
+	}
+	events, err := read.Of(l).EventsAfter(ctx, incarnation, after, last, flags.filter, limit)
+	for _, e := range events {
+		list = append(list, tailed{Position: e.Position, fact: e})
+	}
+	return list, err
 }
 
 // tailEarlier prints the newest facts of the last sequences, in stream order. It returns
@@ -94,27 +139,59 @@ func tailEarlier(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFl
 		return nil, err
 	}
 	most := uint64(max(flags.last, 0))
-	var earlier []read.Projected
+	var earlier []tailed
 	for incarnation, last := range seen {
-		events, err := read.Of(l).EventsAfter(ctx, incarnation, last-min(last, most), last, flags.filter, int(most))
+		after := last - min(last, most)
+		if flags.quarantined {
+			after = 0 // the newest may be far back
+		}
+		page, err := tailPage(ctx, l, incarnation, after, last, flags, int(most))
 		if err != nil {
 			return nil, err
 		}
-		earlier = append(earlier, events...)
+		earlier = append(earlier, page...)
 	}
-	slices.SortFunc(earlier, func(p, q read.Projected) int {
+	slices.SortFunc(earlier, func(p, q tailed) int {
 		return cmp.Or(p.RecordedAt.Compare(q.RecordedAt), cmp.Compare(p.StreamSeq, q.StreamSeq))
 	})
-	return seen, printFacts(a, earlier[len(earlier)-min(len(earlier), int(most)):], flags.output)
+	return seen, printTail(a, earlier[len(earlier)-min(len(earlier), int(most)):], flags.output)
 }
 
-func printFacts(a *cli.App, events []read.Projected, output string) error {
-	for _, e := range events {
-		if err := printFact(a, e, output); err != nil {
+func printTail(a *cli.App, lines []tailed, output string) error {
+	for _, line := range lines {
+		var err error
+		if line.refusal == nil {
+			err = printFact(a, line.fact, output)
+		} else {
+			err = printRefused(a, line.refusal, output)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func printRefused(a *cli.App, r *ledger.Refusal, output string) error {
+	if output == "json" {
+		line, err := json.Marshal(r, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "%s\n", line)
+		return err
+	}
+	return printLine(a, fmt.Sprintf("%8d  %s  %-18s  %-24s  %s  %s", r.StreamSeq, r.RecordedAt.UTC().Format("2006-01-02 15:04:05.000"),
+		ui.Safe(r.Code), ui.Safe(r.Pointer), ui.Safe(r.Source), ui.Safe(r.EventID)))
+}
+
+// printLine prints a line, on a terminal as much as fits.
+func printLine(a *cli.App, line string) error {
+	if cli.IsTerminal(a.Out) {
+		line = ui.Shorten(line, a.Width())
+	}
+	_, err := fmt.Fprintln(a.Out, line)
+	return err
 }
 
 func printFact(a *cli.App, p read.Projected, output string) error {
@@ -127,13 +204,8 @@ func printFact(a *cli.App, p read.Projected, output string) error {
 		_, err = fmt.Fprintf(a.Out, "%s\n", line)
 		return err
 	}
-	line := fmt.Sprintf("%8d  %s  %-28s  %-36s  %s", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
-		shortType(e), ui.Safe(e.Subject), ui.Safe(e.SessionID))
-	if cli.IsTerminal(a.Out) {
-		line = ui.Shorten(line, a.Width())
-	}
-	_, err := fmt.Fprintln(a.Out, line)
-	return err
+	return printLine(a, fmt.Sprintf("%8d  %s  %-28s  %-36s  %s", p.StreamSeq, e.Time.Format("2006-01-02 15:04:05.000"),
+		shortType(e), ui.Safe(e.Subject), ui.Safe(e.SessionID)))
 }
 
 func shortType(e *schema.Event) string {

@@ -14,7 +14,9 @@ import (
 // the machine may publish, and every event belongs to the default tenant.
 func withEvents(a *cli.App, pages http.Handler, connect func() (jetstream.JetStream, error)) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(gateway.Path, &events{app: a, connect: connect})
+	door := &events{app: a, connect: connect}
+	mux.Handle(gateway.Path, door)
+	mux.Handle(gateway.ReceiptsPath, door)
 	mux.Handle("/", pages)
 	return mux
 }
