@@ -26,8 +26,11 @@ import (
 // so that tests have processes of their own to kill.
 func TestMain(m *testing.M) {
 	embedded.Main()
-	if filepath.Base(os.Args[0]) == "ctxledger" {
+	switch filepath.Base(os.Args[0]) {
+	case "ctxledger":
 		main()
+	case "talker":
+		talker()
 	}
 	for _, name := range []string{"CTXLEDGER_NATS_URL", "CTXLEDGER_NATS_CONTEXT", "CTXLEDGER_CLICKHOUSE_DSN", "CTXLEDGER_DATA", "CTXLEDGER_CONFIG"} {
 		os.Unsetenv(name) // the settings of whoever runs the tests

@@ -22,11 +22,11 @@
 // # What is durable
 //
 // A Recorder with a folder keeps the state of each session in a file. Before the facts of an
-// exchange are sent, the file SESSION.new has the next state together with the facts. After the
-// transport has stored the facts, it becomes SESSION.json. A Recorder that opens a folder with a
-// SESSION.new sends its facts again, unchanged. A kill at any point therefore adds no item twice,
-// and no event gets a second content. Exchanges that still wait in memory are lost with the
-// process; their facts were never said to be stored.
+// exchange are sent, the file SESSION.new has the next state together with the facts, and it is
+// synced with its folder. After the transport has stored the facts, it becomes SESSION.json. A
+// Recorder that opens a folder with a SESSION.new sends its facts again, unchanged. A kill at any
+// point therefore adds no item twice, and no event gets a second content. Exchanges that still
+// wait in memory are lost with the process; their facts were never said to be stored.
 //
 // # What is never disturbed
 //

@@ -97,6 +97,7 @@ func Open(ctx context.Context, c Config) (*Recorder, error) {
 	if err := r.resend(ctx); err != nil {
 		return nil, fmt.Errorf("send the facts of an earlier capture: %w", err)
 	}
+	r.sessions.reload()
 	go r.work()
 	return r, nil
 }

@@ -124,7 +124,11 @@ func TestKill(t *testing.T) {
 			kind := chance.IntN(4)
 			d.before, d.after = kind == 0, kind == 1
 			d.mu.Unlock()
-			post(t, r, windowOf(texts...), message(fmt.Sprintf("msg_%d", call), fmt.Sprintf("answer %d", call)))
+			post(t, r, windowOf(texts...), message(fmt.Sprintf("msg_%d", call), fmt.Sprintf("answer %d", call)), func(req *http.Request) {
+				if seed%2 == 0 { // a session that no client names
+					req.Header.Del("X-Claude-Code-Session-Id")
+				}
+			})
 			if kind < 3 {
 				start()
 			}

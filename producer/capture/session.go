@@ -50,15 +50,15 @@ func openSessions(folder, source string, marks map[string]int64) (*sessions, err
 	if folder == "" {
 		return s, nil
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	s.reload()
-	return s, nil
+	return s, os.MkdirAll(folder, 0o700)
 }
 
-// reload reads the newest sessions that no client named: their next request does not either.
+// reload reads the newest sessions that no client named: their next request does not either. The
+// states must be confirmed before.
 func (s *sessions) reload() {
+	if s.folder == "" {
+		return
+	}
 	const most = 16
 	files, _ := filepath.Glob(filepath.Join(s.folder, "*.made"))
 	sort.Slice(files, func(i, j int) bool { return newer(files[i], files[j]) })
@@ -102,7 +102,7 @@ func (s *sessions) of(named string, x *dialect.Exchange) (*observe.Session, erro
 	id := "session_" + uuid.NewString()
 	s.made[id] = true
 	if s.folder != "" {
-		if err := os.WriteFile(s.file(id)+".made", []byte(id), 0o600); err != nil {
+		if err := s.write(s.file(id)+".made", []byte(id)); err != nil {
 			return nil, err
 		}
 	}
@@ -173,11 +173,27 @@ func (s *sessions) keep(session *observe.Session, messages []schema.Message) err
 	if err != nil {
 		return err
 	}
-	path := s.file(session.ID) + ".new"
-	if err := os.WriteFile(path+".part", text, 0o600); err != nil {
+	return s.write(s.file(session.ID)+".new", text)
+}
+
+// write makes a file durable: it has the whole text, or what it had before.
+func (s *sessions) write(path string, text []byte) error {
+	file, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(path+".part", path)
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".part", path); err != nil {
+		return err
+	}
+	folder, err := os.Open(s.folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // wait notes that facts of a session may not be stored yet.
@@ -185,7 +201,8 @@ func (s *sessions) wait(session *observe.Session, messages []schema.Message) {
 	s.unsure[session.ID] = append(s.unsure[session.ID], messages...)
 }
 
-// confirm makes the next state the state: its facts are stored.
+// confirm makes the next state the state: its facts are stored. A confirmation that a power
+// failure undoes sends the same facts again.
 func (s *sessions) confirm(session *observe.Session) error {
 	delete(s.unsure, session.ID)
 	if s.folder == "" {
