@@ -84,6 +84,28 @@ func TestEventsOverHTTP(t *testing.T) {
 			t.Fatalf("the ledger has %s: %s", stdout, stderr)
 		}
 	}
+	reported := map[string]string{found.Events: "span", served: "event"}
+	for address, kind := range reported {
+		path, file := "/v1/traces", "genai-span.json"
+		if kind == "event" {
+			path, file = "/v1/logs", "genai-event.json"
+		}
+		body := readRepository(t, "producer", "capture", "otlp", "testdata", file)
+		if status, text := post(strings.Replace(address, "/v1/events", path, 1), body, "Content-Type", "application/json"); status != 200 {
+			t.Errorf("OTLP to %s: %d %s", address, status, text)
+		}
+	}
+	const calls = `SELECT arrayStringConcat(arraySort(groupArray(concat(session_id, ' ', JSONExtractString(data, 'fidelity')))), '|') AS found
+		FROM events WHERE event_type = 'context.usage.recorded'`
+	for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+		rows := askCLI(t, data, "--sql", calls)
+		if rows[0]["found"] == "conv-1 reported|trace_5b8efff798038103d269b633813fc60c reported" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the ledger has the calls %v", rows)
+		}
+	}
 	receipts := strings.Replace(found.Events, "/v1/events", "/v1/receipts", 1) + "?source=urn:test"
 	response, err := http.Get(receipts)
 	if err != nil {

@@ -26,6 +26,7 @@ type Tap struct {
 	head     head
 	at       time.Time
 	partial  []string // reasons why not all of the exchange was copied
+	reported bool     // telemetry told of the exchange; there are no copies
 
 	mu       sync.Mutex // guards the fields below
 	sent     copied
@@ -223,7 +224,17 @@ func (t *Tap) End() {
 }
 
 // size returns the bytes that the tap holds.
-func (t *Tap) size() int64 { return int64(t.sent.Cap() + t.received.Cap()) }
+func (t *Tap) size() int64 {
+	n := t.sent.Cap() + t.received.Cap()
+	if t.reported {
+		for _, list := range [...][]dialect.Block{t.exchange.Request.Blocks, t.exchange.Answer.Blocks} {
+			for i := range list {
+				n += len(list[i].Raw)
+			}
+		}
+	}
+	return int64(n)
+}
 
 // plain returns the body without its content encoding.
 func (c *copied) plain() ([]byte, error) {

@@ -75,6 +75,12 @@ func (p *Problem) with(a *Answer) *Problem {
 const retryAfter = 1
 
 func (p *Problem) write(w http.ResponseWriter) {
+	p.writeHead(w)
+	writeJSON(w, p.Status, "application/problem+json", p)
+}
+
+// writeHead sets the headers that belong to the status.
+func (p *Problem) writeHead(w http.ResponseWriter) {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
@@ -85,17 +91,20 @@ func (p *Problem) write(w http.ResponseWriter) {
 	case http.StatusUnsupportedMediaType:
 		w.Header().Set("Accept-Encoding", "gzip, zstd")
 	}
-	writeJSON(w, p.Status, "application/problem+json", p)
 }
 
 func writeJSON(w http.ResponseWriter, status int, contentType string, value any) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	body, err := json.Marshal(value)
 	if err != nil { // all texts were checked to be UTF-8
 		status, body = http.StatusInternalServerError, nil
 	}
+	writeBody(w, status, contentType, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that went away needs no answer

@@ -26,6 +26,8 @@ type Config struct {
 	// Tenant returns the tenant of a request. Its errors are ErrUnauthenticated and
 	// ErrForbidden. Nil binds every request to schema.DefaultTenant.
 	Tenant func(*http.Request) (string, error)
+	// Telemetry records the model calls of OTLP bodies. Nil refuses them.
+	Telemetry Telemetry
 	// Hosts are the names that the Host header may have, without a port, in addition to
 	// localhost and addresses of the loopback interface. "*" allows every name.
 	Hosts []string

@@ -31,6 +31,12 @@
 //	?dry_run  judge the events and store nothing
 //	?all      store all events or none: at most 1,000, all of one partition
 //
+// # Telemetry
+//
+// POST /v1/logs and /v1/traces take OTLP/HTTP, protobuf and JSON, for [Config.Telemetry], which
+// reads the model calls in it; see package otlp. The answer is in the encoding of the request. It
+// does not wait for JetStream: the recorder has the calls, and its outbox the facts.
+//
 // # Receipts
 //
 //	GET /v1/receipts?source=<source>&after=<position> ──▶ notices, next

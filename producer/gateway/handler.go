@@ -16,7 +16,7 @@ const Path = "/v1/events"
 // maxTogether is the largest number of events that are stored together.
 const maxTogether = 1000
 
-// Handler answers POST /v1/events and GET /v1/receipts. Safe for concurrent use. The order of a request's events
+// Handler answers POST /v1/events, GET /v1/receipts, and POST /v1/logs and /v1/traces. Safe for concurrent use. The order of a request's events
 // is kept. Nothing is kept between requests: an event is in the stream when the answer says
 // so, and a crash of the gateway loses nothing that was answered.
 type Handler struct {
@@ -36,8 +36,12 @@ func New(c Config) (*Handler, error) {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == ReceiptsPath {
+	switch r.URL.Path {
+	case ReceiptsPath:
 		h.serveReceipts(w, r)
+		return
+	case LogsPath, TracesPath:
+		h.serveTelemetry(w, r)
 		return
 	}
 	answer, p := h.answer(w, r)

@@ -36,6 +36,9 @@ func (o *observation) usage(complete bool) {
 		CallID: o.call, Model: o.x.Request.Model, Usage: a.Usage, ProviderUsage: a.Raw, StopReason: a.Stop,
 		LineageID: o.t.ID, AssemblyID: assemblyOf(o.call), ProviderMessageID: a.MessageID,
 	}
+	if len(o.now) == 0 {
+		fact.AssemblyID = "" // nothing is known of the window
+	}
 	if a.Model != o.x.Request.Model {
 		fact.AnsweredModel = a.Model
 	}

@@ -12,11 +12,12 @@ import (
 
 // withEvents adds the door for events to the pages. The server is on loopback, so each user of
 // the machine may publish, and every event belongs to the default tenant.
-func withEvents(a *cli.App, pages http.Handler, connect func() (jetstream.JetStream, error)) http.Handler {
+func withEvents(a *cli.App, pages http.Handler, telemetry gateway.Telemetry, connect func() (jetstream.JetStream, error)) http.Handler {
 	mux := http.NewServeMux()
-	door := &events{app: a, connect: connect}
-	mux.Handle(gateway.Path, door)
-	mux.Handle(gateway.ReceiptsPath, door)
+	door := &events{app: a, connect: connect, telemetry: telemetry}
+	for _, path := range [...]string{gateway.Path, gateway.ReceiptsPath, gateway.LogsPath, gateway.TracesPath} {
+		mux.Handle(path, door)
+	}
 	mux.Handle("/", pages)
 	return mux
 }
@@ -24,8 +25,9 @@ func withEvents(a *cli.App, pages http.Handler, connect func() (jetstream.JetStr
 // events is the gateway of a NATS server, which is connected at the first request that finds it.
 // Safe for concurrent use.
 type events struct {
-	app     *cli.App
-	connect func() (jetstream.JetStream, error)
+	app       *cli.App
+	connect   func() (jetstream.JetStream, error)
+	telemetry gateway.Telemetry
 
 	mu      sync.Mutex // guards the next two fields
 	js      jetstream.JetStream
@@ -54,7 +56,7 @@ func (e *events) open() (*gateway.Handler, error) {
 		return nil, err
 	}
 	c := gateway.DefaultConfig(js)
-	c.Log = e.app.Log()
+	c.Log, c.Telemetry = e.app.Log(), e.telemetry
 	g, err := gateway.New(c)
 	if err != nil {
 		return nil, err

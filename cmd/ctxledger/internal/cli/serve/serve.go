@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -32,6 +33,11 @@ elsewhere. The pages read only, as a user that may only read where there is one.
 Programs publish CloudEvents with POST /v1/events, in binary, structured and batch mode.
 The answer follows the acknowledgment of JetStream and has a verdict for each event. With
 ?dry_run nothing is stored. With ?all the events are stored together or not at all.
+GET /v1/receipts lists the events that the projector quarantined later.
+
+Emitters of OpenTelemetry send model calls to POST /v1/logs and /v1/traces, as protobuf
+or JSON: set OTEL_EXPORTER_OTLP_ENDPOINT to the address of the pages. Their facts have the
+fidelity "reported". Other spans and records are left.
 
 The address is on loopback: every user of this machine can read the pages and publish
 events of the default tenant. Another address is refused. To show the pages elsewhere,
@@ -64,7 +70,12 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 		return found.ReaderDSN, err
 	})
 	defer pages.Close()
-	handler := withEvents(a, pages, func() (jetstream.JetStream, error) { return a.ConnectNATS() })
+	telemetry := wire.NewTelemetry(ctx, a, func() (string, error) {
+		found, err := a.Addresses()
+		return found.NATSURL, err
+	})
+	defer telemetry.Close()
+	handler := withEvents(a, pages, telemetry, func() (jetstream.JetStream, error) { return a.ConnectNATS() })
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	fmt.Fprintf(a.Out, "explorer  http://%s/\nevents    http://%s%s\nCtrl-C stops it.\n", listener.Addr(), listener.Addr(), gateway.Path)
 	done := make(chan error, 1)

@@ -36,7 +36,7 @@ func StartLedger(ctx context.Context, a *cli.App) (l wire.Ledger, err error) {
 	if _, err := own.openRest(c.Dir); err != nil {
 		return fail(err)
 	}
-	found, stop, err := attend(a, i, pages.open, c.Dir, config.Metrics)
+	found, stop, err := attend(ctx, a, i, pages.open, c.Dir, config.Metrics)
 	if err != nil {
 		return fail(err)
 	}

@@ -143,7 +143,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err != nil {
 		return err
 	}
-	found, stop, err := attend(a, i, pagesDoor.open, c.Dir, metrics)
+	found, stop, err := attend(ctx, a, i, pagesDoor.open, c.Dir, metrics)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 
 // attend serves the pages, the events and the health of an instance on listener until stop, and
 // announces their address to other commands.
-func attend(a *cli.App, i *instance.Instance, listener net.Listener, data string, m *metrics.Metrics) (found UpAddresses, stop func(), err error) {
+func attend(ctx context.Context, a *cli.App, i *instance.Instance, listener net.Listener, data string, m *metrics.Metrics) (found UpAddresses, stop func(), err error) {
 	if i.Servers != nil {
 		if err := i.Servers.Announce("http://" + listener.Addr().String()); err != nil {
 			return found, nil, err
@@ -200,13 +200,15 @@ func attend(a *cli.App, i *instance.Instance, listener net.Listener, data string
 	}
 	found = addressesOf(a, i, listener.Addr(), data)
 	pages := pagesOf(a, func() (string, error) { return found.ReaderDSN, nil })
+	telemetry := wire.NewTelemetry(ctx, a, func() (string, error) { return found.NATSURL, nil })
 	server := status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
 		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
-		Pages: withEvents(a, pages, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
+		Pages: withEvents(a, pages, telemetry, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
 	})
 	return found, func() {
 		server.Close()
+		telemetry.Close()
 		pages.Close()
 	}, nil
 }

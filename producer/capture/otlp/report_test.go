@@ -1,0 +1,98 @@
+package otlp
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/producer/capture"
+	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func payload(t *testing.T, name string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// TestReport records payloads. A call that comes again, or as a span and as an event, counts once.
+// A call without messages has its usage and no window.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	rec := new(producertest.Recorder)
+	ring, err := schema.KeyRing{Tenant: "default"}.Rotate(time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder, err := capture.Open(t.Context(), capture.Config{Transport: rec, Instance: "test", Keys: ring, Altered: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReporter(recorder, "")
+	for _, c := range []struct {
+		file    string
+		logs    bool
+		message string
+	}{
+		{"genai-span.json", false, ""}, {"genai-span.json", false, ""}, {"genai-event.json", true, ""}, {"claude-code.json", true, ""}, {"ai-sdk.json", false, ""},
+	} {
+		if refused, message, err := r.Report("default", c.logs, true, payload(t, c.file)); err != nil || refused != 0 || message != c.message {
+			t.Errorf("%s: %d %q %v", c.file, refused, message, err)
+		}
+	}
+	if _, _, err := r.Report("acme", false, true, nil); !errors.Is(err, ErrTenant) {
+		t.Error(err)
+	}
+	if _, _, err := r.Report("default", false, true, []byte("{")); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+	// The wire of the first call, seen by another capture.
+	seen := new(producertest.Recorder)
+	wire, err := capture.Open(t.Context(), capture.Config{Transport: seen, Instance: "wire", Keys: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
+	tap := wire.Tap(request)
+	tap.Sent([]byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be <brief> & kind."},{"role":"user","content":"Weather in Paris?"},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Paris\"}"}}]},{"role":"tool","tool_call_id":"call_1","content":"rainy, 57°F"}],
+		"tools":[{"type":"function","function":{"name":"weather","description":"Weather.","parameters":{"type":"object"}}}]}`))
+	tap.Answered(200, http.Header{"Content-Type": {"application/json"}}, false)
+	tap.Received([]byte(`{"id":"chatcmpl-1","model":"gpt-4o-2024-08-06","choices":[{"message":{"role":"assistant","content":"It rains."},"finish_reason":"stop"}]}`))
+	tap.End()
+	for _, c := range []*capture.Recorder{recorder, wire} {
+		if err := c.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	usages := producertest.Facts[*schema.UsageRecorded](rec.Events())
+	if len(usages) != 3 {
+		t.Fatalf("%d calls are recorded", len(usages))
+	}
+	for i, want := range []struct {
+		id, window string
+		partial    schema.Coverage
+	}{{"chatcmpl-1", "chatcmpl-1:reported:window", schema.CoverageComplete}, {"", "", schema.CoveragePartial}, {"msg_1", "msg_1:reported:window", schema.CoverageComplete}} {
+		u := usages[i]
+		if u.ProviderMessageID != want.id || u.AssemblyID != want.window || u.Fidelity != schema.FidelityReported || u.Coverage != want.partial || u.Metadata["client_altered"] != nil {
+			t.Errorf("call %d is %+v", i, u)
+		}
+	}
+	reported, exact := producertest.Facts[*schema.AssemblyCreated](rec.Events()), producertest.Facts[*schema.AssemblyCreated](seen.Events())
+	if len(reported) != 2 || len(exact) != 1 {
+		t.Fatalf("%d and %d windows", len(reported), len(exact))
+	}
+	for i, b := range exact[0].OrderedBlocks {
+		if got := reported[0].OrderedBlocks[i]; got.EqualityDigest == "" || got.EqualityDigest != b.EqualityDigest || got.Layer != b.Layer {
+			t.Errorf("block %d is %+v as reported, and %+v on the wire", i, got, b)
+		}
+	}
+}
