@@ -46,8 +46,16 @@ For each part of a call, the first attribute that the call has counts.
 - Without system instructions or tool definitions the coverage is partial too (` + "`system_unknown`, `tools_unknown`" + `), except
   where a convention has the system prompt among the messages.
 - A call without a conversation has its trace as the session: ` + "`trace_<trace id>`" + `. The answer to the emitter says so.
-- A bucket of tokens that no attribute names is unknown, not 0. A part that is larger than its whole is unknown, too.
+- A bucket of tokens that no attribute names is unknown, not 0. Input tokens include those of the cache, so without
+  the latter the uncached ones are unknown; the number is kept in ` + "`provider_usage`" + `. A part that is larger than its whole is unknown, too.
 - Selections, omissions and their reasons are never inferred. To state them, use an SDK.
+
+## What was run
+
+The tests run these emitters against a scripted model, at the versions that ` + "`producertest/realclient`" + ` pins: the AI SDK
+with ` + "`@ai-sdk/otel`" + ` (Anthropic and OpenAI, whole and as a stream), and the instrumentations of ` + "`openai`" + ` by OpenInference
+and OpenLLMetry, for Node.js. Each window is the one that the model received, block by block. Emitters for Python, and the
+log events of the GenAI conventions, were not run: payloads written from the published conventions stand in.
 `)
 	return b.String()
 }

@@ -142,11 +142,20 @@ func (a attributes) isCall(name string) bool {
 	return slices.Contains(callOperations, textOf(a["gen_ai.operation.name"]))
 }
 
+// agentOf leaves out the name that an SDK gives to a service without one: it has a path of the
+// machine.
+func agentOf(name string) string {
+	if strings.HasPrefix(name, "unknown_service") {
+		return ""
+	}
+	return name
+}
+
 // add reads a model call.
 func (r *Read) add(a attributes, nanos int64, trace, span string) {
 	c := content{id: a.text(ResponseID), model: a.text(Model), answered: a.text(Answered), stop: a.text(Stop)}
 	c.read(a)
-	call := Call{Session: a.text(Session), Agent: a.text(Agent), At: time.Unix(0, nanos).UTC()}
+	call := Call{Session: a.text(Session), Agent: agentOf(a.text(Agent)), At: time.Unix(0, nanos).UTC()}
 	if trace != "" && span != "" {
 		call.Key = trace + ":" + span
 	}
@@ -179,7 +188,7 @@ func (r *Read) add(a attributes, nanos int64, trace, span string) {
 		x.Answer.Blocks = nil
 	}
 	x.Answer.Status, x.Answer.Complete = 0, true
-	x.Answer.Usage, x.Answer.Error = a.usage(), a.text(Failure)
+	x.Answer.Usage, x.Answer.Raw, x.Answer.Error = a.usage(), a.numbers(), a.text(Failure)
 	if !c.withMessages {
 		call.Partial = append(call.Partial, string(schema.PartialEntries))
 	}
@@ -218,12 +227,13 @@ func (c *content) read(a attributes) {
 	}
 }
 
-// usage returns disjoint buckets. A part that is larger than its whole makes both unknown.
+// usage returns disjoint buckets. A part that is larger than its whole makes both unknown. Input
+// tokens include those of the cache, so without these the uncached ones are unknown.
 func (a attributes) usage() (u schema.ProviderUsage) {
 	read, write, reasoning := a.number(CacheRead), a.number(CacheWrite), a.number(Reasoning)
 	u.UncachedInput = a.number(Uncached)
 	u.CacheRead, u.CacheWrite = read, write
-	if all := a.number(InputTokens); u.UncachedInput == nil && all != nil {
+	if all := a.number(InputTokens); u.UncachedInput == nil && all != nil && read != nil {
 		if rest := *all - value(read) - value(write); rest >= 0 {
 			u.UncachedInput = &rest
 		} else {
@@ -239,6 +249,23 @@ func (a attributes) usage() (u schema.ProviderUsage) {
 		}
 	}
 	return u
+}
+
+// numbers returns the numbers of a call as telemetry tells them.
+func (a attributes) numbers() map[string]any {
+	told := make(map[string]any)
+	for _, row := range Mapping {
+		switch n := a[row.Name].(type) {
+		case int64, float64:
+			if row.Form == Number {
+				told[row.Name] = n
+			}
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	return told
 }
 
 func value(n *int64) int64 {

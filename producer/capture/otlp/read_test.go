@@ -65,8 +65,7 @@ system  "Answer."
 tools  "{\"description\":\"Look.\",\"input_schema\":{\"type\":\"object\"},\"name\":\"look\"}"
 user user "Why?"
 answer assistant "Because."
-answer tool_calls assistant tu1 look "{\"at\":\"x\"}"
-uncached 12 write 8 output 6`},
+answer tool_calls assistant tu1 look "{\"at\":\"x\"}" write 8 output 6`},
 	{"claude-code.json", true, 1, `s-cc claude-code openai.chat_completions claude-opus-4-5   
 uncached 3 read 1000 write 70 output 40
 partial entries_missing system_unknown tools_unknown`},
