@@ -135,7 +135,7 @@ func (s Server) all(tenants []tenant) []user {
 // which selects the rows. The views read only those tables, with the definer's rights.
 var (
 	tenantTables = strings.Fields(`events quarantine duplicates scopes items decisions windows placements
-		replacements redactions missing calls log_items reintroductions rechecks replays`)
+		replacements redactions missing calls log_items reintroductions rechecks replays retold`)
 	tenantViews = strings.Fields(`recorded_events erased_records ledger_head refused_events repeated_events quarantine_replays model_calls log_entries
 		item_versions item_parts selections surfaces budgets pressure_steps assemblies assembly_bases injections compactions elisions summaries
 		redaction_trail revocations gap_steps scope_records turn_candidates omissions layer_usage turn_window cache_breaks

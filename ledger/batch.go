@@ -41,6 +41,7 @@ type Batch struct {
 	duplicates column.Rows[row.Duplicate]
 	replays    column.Rows[row.Replay]
 	logHashes  column.Rows[logRow]
+	told       []toldSession
 	// Rules is the version of the rules that made the rows. The zero value is NewestRules.
 	Rules Rules
 	// Log is the transparency log with the batch's leaves. The zero Log means no log.
@@ -78,7 +79,7 @@ func (b *Batch) tables() []column.Table {
 // Reset empties the batch for another range. The memory of the last range is kept and reused.
 // Nothing may be writing it.
 func (b *Batch) Reset(r Range) {
-	b.Range, b.Log, b.Rules = r, Log{}, 0
+	b.Range, b.Log, b.Rules, b.told = r, Log{}, 0, b.told[:0]
 	for _, t := range b.tables() {
 		t.Reset()
 	}
@@ -113,6 +114,7 @@ type Derived struct {
 // AddDerived is Add for callers that have already computed digest, identity and salt.
 func (b *Batch) AddDerived(e *schema.Event, fact schema.Fact, at Position, d Derived) {
 	b.events.Add(newEventRow(e, at, &d))
+	b.tells(e, d.Tenant)
 	h := headOf(e, at)
 	h.Tenant = d.Tenant
 	switch f := fact.(type) {

@@ -79,8 +79,12 @@ func among(all, some []uint64) []bool {
 }
 
 // Commit stores the row of commits that makes the range count. Every row of the batch must be
-// stored. The call may be repeated, like WriteRows.
+// stored. The call may be repeated, like WriteRows. Before the commit it decides which tellings of
+// logs count.
 func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
+	if err := retell(context.WithoutCancel(ctx), l, b, epoch); err != nil {
+		return err
+	}
 	commit := column.TableOf("commits", row.Commit{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,

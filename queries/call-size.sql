@@ -51,7 +51,17 @@ WITH
     )
 ) AS budget,
 (
-    SELECT max((ifNull(output, -1), model, window_tokens, cache_read, output))
+    SELECT max(
+        (
+            -multiIf(
+                fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+                fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
+            (tenant, source) NOT IN (
+                SELECT tenant, source
+                FROM retold
+                WHERE session_id = {session_id:String}
+                    AND ({as_of:String} = '' OR since <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))),
+            ifNull(output, -1), model, window_tokens, cache_read, output))
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
@@ -93,8 +103,8 @@ WITH
     )
 ) AS withheld
 SELECT
-    if(bill.2 = '', budget.1, bill.2) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens,
-    bill.3 AS billed_tokens, bill.4 AS cache_read, bill.5 AS output_tokens,
+    if(bill.4 = '', budget.1, bill.4) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens,
+    bill.5 AS billed_tokens, bill.6 AS cache_read, bill.7 AS output_tokens,
     choice.1 AS omitted, choice.2 AS omitted_tokens, choice.3 AS omitted_unknown,
     arrayReverseSort(r -> countEqual(choice.4, r), arraySort(arrayDistinct(choice.4))) AS omission_reasons,
     arrayMap(r -> countEqual(choice.4, r), omission_reasons) AS omitted_by,

@@ -31,7 +31,8 @@ told AS
         [
             nullIf(toString(model), ''), toString(uncached_input), toString(cache_read), toString(cache_write_5m),
             toString(cache_write_1h), toString(cache_write), toString(output), toString(reasoning),
-            toString(window_tokens), nullIf(toString(stop_reason), '')] AS said
+            toString(window_tokens), nullIf(toString(stop_reason), '')] AS said,
+        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -43,9 +44,11 @@ ordered AS
         tenant, session_id, attempt_id, message, uniqExact(source) AS sources,
         arraySort(
             r -> (
-                (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], r.1) + 5) % 6, -ifNull(r.5, -1),
-                r.6),
-            groupArray((known, toString(coverage), coverage_reasons, said, output, recorded_at, source))) AS records
+                (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], r.1) + 5) % 6, r.8,
+                -ifNull(r.5, -1), r.6),
+            groupArray(
+                (known, toString(coverage), coverage_reasons, said, output, recorded_at, source, told_better))
+        ) AS records
     FROM told
     GROUP BY tenant, session_id, attempt_id, message
 )

@@ -33,7 +33,8 @@ told AS
         stream_seq, coverage, coverage_reasons, if(provider_message_id = '', call_id, provider_message_id) AS message,
         multiIf(
             fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
-        ) AS known
+        ) AS known,
+        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -47,7 +48,7 @@ compared AS
             PARTITION BY tenant, session_id, attempt_id, message
             ORDER BY
                 (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], known) + 5) % 6,
-                output DESC NULLS LAST, recorded_at, stream_seq) AS version
+                told_better, output DESC NULLS LAST, recorded_at, stream_seq) AS version
     FROM told
 )
 SELECT

@@ -41,6 +41,14 @@
 --   incarnation    id      id of the fact's stream
 --   stream_seq     count   sequence of the fact in the stream
 WITH
+-- Sources of logs that another source tells better.
+untold AS
+(
+    SELECT tenant, source
+    FROM retold
+    WHERE session_id = {session_id:String}
+        AND ({as_of:String} = '' OR since <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+),
 -- The item's position in the item log, the tool call that it answers, and its entries.
 (
     SELECT (
@@ -53,6 +61,7 @@ WITH
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND {item_id:String} IN (log_item_id, item_ref)
+        AND (tenant, source) NOT IN (untold)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS logged,
 -- The assemblies that contain the item, and its places in them.
@@ -67,6 +76,7 @@ WITH
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND record_kind = 'assembly'
+        AND (tenant, source) NOT IN (untold)
         AND arrayExists(x -> has(x, {item_id:String}), block_items)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS shown_in,
@@ -84,6 +94,7 @@ steps AS
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND item_id = {item_id:String}
+        AND (tenant, source) NOT IN (untold)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     UNION ALL
     SELECT
@@ -178,6 +189,7 @@ steps AS
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND record_kind IN ('assembly', 'injection', 'removal')
+            AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             AND if(
                 record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items),
@@ -209,6 +221,7 @@ steps AS
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND record_kind IN ('elision', 'compaction')
+            AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             AND if(
                 record_kind = 'elision',
@@ -263,7 +276,11 @@ steps AS
         AND thread_id = logged.2
         AND NOT JSONExtractBool(metadata, 'synthetic')
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+    ORDER BY
+        multiIf(
+            fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+            fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
+        (tenant, source) IN (untold), output DESC NULLS LAST, recorded_at, stream_seq
     LIMIT 1 BY tenant, attempt_id, call_id
 )
 SELECT

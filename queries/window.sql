@@ -46,6 +46,14 @@
 --   coverage         text    whether it has all that the model received: complete or partial; empty if unknown
 --   coverage_reasons  text   why the coverage is partial; base_missing if blocks of a base are not in the ledger
 WITH
+-- Sources of logs that another source tells better.
+untold AS
+(
+    SELECT tenant, source
+    FROM retold
+    WHERE session_id = {session_id:String}
+        AND ({as_of:String} = '' OR since <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+),
 stated AS
 (
     SELECT
@@ -58,7 +66,11 @@ stated AS
         AND session_id = {session_id:String}
         AND NOT JSONExtractBool(metadata, 'synthetic')
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-    ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+    ORDER BY
+        multiIf(
+            fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+            fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
+        (tenant, source) IN (untold), output DESC NULLS LAST, recorded_at, stream_seq
     LIMIT 1 BY tenant, attempt_id, call_id
     UNION ALL
     SELECT
@@ -69,6 +81,7 @@ stated AS
         AND session_id = {session_id:String}
         AND record_kind = 'assembly'
         AND assembly_id != ''
+        AND (tenant, source) NOT IN (untold)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ),
 told AS
@@ -141,6 +154,7 @@ told AS
         AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
         AND attempt_id IN ('', chosen.1.10)
+        AND (tenant, source) NOT IN (untold)
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
 ) AS cuts,
 -- The blocks of the previous assembly. Its digest identifies a block, or else its items, or else its name.
@@ -185,6 +199,7 @@ told AS
                     AND has(arrayMap(m -> m.2, chosen.3[2]), assembly_id)
                     OR record_kind = 'injection' AND attempt_id = chosen.1.10 AND has(chosen.1.9, assembly_id)
                     OR record_kind = 'injection' AND persona_to != '' AND thread_id = chosen.1.4)
+            AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     )
 ) AS before,
@@ -231,6 +246,7 @@ seen AS
                     AND record_kind = 'assembly'
                     AND attempt_id = chosen.1.10
                     AND has(arrayMap(m -> m.2, chosen.3[1]), assembly_id)
+                    AND (tenant, source) NOT IN (untold)
                     AND (
                         {as_of:String} = ''
                             OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -258,6 +274,7 @@ seen AS
             AND empty(chosen.1.9)
             AND position >= chosen.1.7
             AND position < chosen.1.8
+            AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         LIMIT 1 BY incarnation, stream_seq
     )
@@ -275,6 +292,7 @@ titles AS
         PREWHERE tenant = chosen.1.2
             AND session_id = {session_id:String}
             AND change != 'removed'
+            AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
         UNION ALL
         SELECT r.2, '', '', NULL, 'expired', -1

@@ -22,7 +22,7 @@ var ErrNoDefiner = errors.New("the server has no user for the tenant's rows")
 
 // readerTables are the tables that named queries read. The database of a tenant's reader has a
 // view for each.
-var readerTables = strings.Fields("calls decisions events items log_items missing placements prices redactions replacements windows")
+var readerTables = strings.Fields("calls decisions events items log_items missing placements prices redactions replacements retold windows")
 
 // Readers makes the databases of the readers of tenants, and renews the existing ones after a
 // change of a view. Such a database has one view for each view of the ledger, and one for each

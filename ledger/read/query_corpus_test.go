@@ -24,6 +24,7 @@ type corpus struct {
 	sequence  map[[2]string]int64
 	source    string
 	unchecked bool
+	again     uint64             // by how many events, and seconds, the facts are told later than they happened
 	ids       schema.Correlation // of the next facts
 }
 
@@ -49,7 +50,7 @@ func (c *corpus) at(fact schema.Fact, sequence int64) *schema.Event {
 	c.batch.Messages++
 	when := c.start.Add(time.Duration(c.batch.Last) * time.Second)
 	c.batch.RecordedAt = when
-	e, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", c.batch.Incarnation, c.batch.Last), c.source, when, c.ids)
+	e, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", c.batch.Incarnation, c.batch.Last), c.source, when.Add(-time.Duration(c.again)*time.Second), c.ids)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -175,7 +176,12 @@ func (c *corpus) call(call, assembly string, uncached, read, written int64) {
 
 // importedSession adds a session in the form of the log importer.
 func (c *corpus) importedSession() {
-	c.source = "urn:test:import"
+	c.importedAs("urn:test:import", 0)
+}
+
+// importedAs adds the facts that importedSession adds, from a source, with more tokens for each result.
+func (c *corpus) importedAs(source string, more int64) {
+	c.source = source
 	defer func() { c.source = "urn:test:agent" }()
 	c.in("s2", "s2", "u1", "s2")
 	c.ids.RootRunID, c.ids.ParentRunID = "s2", ""
@@ -186,7 +192,7 @@ func (c *corpus) importedSession() {
 	}
 	c.add(usage("i1", 0, 1, 15, 0, 3))
 	c.entry("f1", "function_call", "Bash", "tool-1", 1, 5)
-	c.entry("r1", "function_call_output", "Bash", "tool-1", 2, 500)
+	c.entry("r1", "function_call_output", "Bash", "tool-1", 2, 500+more)
 	c.entry("f2", "function_call", "Read", "tool-2", 3, 5)
 	c.add(usage("i2", 0, 4, 505, 10, 1))
 	c.at(usage("i2", 0, 4, 505, 10, 7), 6) // a second import, after the log had grown
@@ -202,8 +208,8 @@ func (c *corpus) importedSession() {
 	c.add(&schema.SummaryCreated{Summary: schema.Summary{SummaryID: "sum-1", SummaryKind: "thread_summary", CoversThroughPosition: num(3), SourceItemRefs: refs("m0"), Tokens: num(20)}})
 	c.add(usage("i3", 4, 5, 25, 5, 2))
 	c.entry("f3", "function_call", "Bash", "tool-3", 5, 5)
-	c.entry("r3", "function_call_output", "Bash", "tool-3", 6, 30)
-	c.add(usage("i4", 4, 7, 40, 30, 2))
+	c.entry("r3", "function_call_output", "Bash", "tool-3", 6, 30+more)
+	c.add(usage("i4", 4, 7, 40+more, 30, 2))
 	c.add(&schema.CompactionCompleted{Compaction: schema.Compaction{CompactionID: "compact-2", Scope: "thread", SummaryRef: "sum-2", SourceItemRefs: refs("sum-item", "f3", "r3"),
 		SourceWindow: &schema.SourceWindow{ThreadID: "s2", FirstPosition: num(4), LastPosition: num(6)}}})
 }

@@ -2,9 +2,14 @@ package read_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+	"github.com/ctxledger/ctxledger/queries"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,5 +55,115 @@ func TestOneTellingOfACallCounts(t *testing.T) {
 	}
 	if got := strings.Join(known, "\n"); got != "msg_1 wire 4 [uncached_input output window_tokens]\nmsg_2 reported 2 []\nmsg_3 reconstructed 1 []" {
 		t.Errorf("the calls are known as\n%s", got)
+	}
+}
+
+// tell adds the imported session from a source, with more tokens than it has.
+func (c *corpus) tell(source string, more int64) {
+	c.in("s2", "s2", "u1", "s2")
+	c.ids.RootRunID, c.ids.ParentRunID = "s2", ""
+	c.source = source
+	c.again = c.batch.Last
+	c.add(&schema.ScopeOpened{RunID: "s2", RootRunID: "s2", ScopeKind: "session"})
+	c.add(&schema.ItemAdded{Item: schema.Item{ItemID: "r1", ContextKind: "tool_result", Title: fmt.Sprint(more, " more"), TokenEstimate: num(500 + more)}})
+	c.importedAs(source, more)
+}
+
+// TestOneTellingOfALogCounts: of a log that was imported by several versions or with several options
+// one telling counts, in every query of the catalogue and in package turn. At a time before a better
+// telling, the one from before counts.
+func TestOneTellingOfALogCounts(t *testing.T) {
+	t.Parallel()
+	const log = "urn:ctxledger:import:claude-code:s2"
+	first, best, several := newCorpus(t), newCorpus(t), newCorpus(t)
+	first.tell(log, 0)
+	best.tell(log+";r10;bare;00000004", 2)
+	var then time.Time
+	for i, source := range []string{log, log + ";r2;bare;00000001", log + ";r10;bare;00000004", log + ";r2;text;00000002"} {
+		several.tell(source, int64(i))
+		if i == 0 {
+			then = several.batch.RecordedAt
+		}
+	}
+	several.ids.Tenant = "globex" // who has a session with the same id
+	several.source, several.again = log+";r99;text;00000005", 0
+	several.add(&schema.ScopeOpened{RunID: "s2", RootRunID: "s2", ScopeKind: "session"})
+	l := several.write()
+	if r := rows(t, l, "SELECT source FROM retold ORDER BY source", nil); len(r) != 3 {
+		t.Errorf("retold has %v", r)
+	}
+	ofAll := []string{"tellings", "fidelity", "mentions", "event-types"} // these list or count what is recorded
+	asked := 0
+	compare := func(want *ledger.Ledger, name string, arguments map[string]string) {
+		t.Helper()
+		q, err := queries.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var columns []string
+		for _, c := range q.Columns {
+			if !slices.Contains([]string{"incarnation", "stream_seq", "recorded_at", "source", "last_at"}, c.Name) {
+				columns = append(columns, c.Name)
+			}
+		}
+		told, expected := named(t, l, name, arguments, columns...), named(t, want, name, arguments, columns...)
+		same(t, fmt.Sprint(name, arguments), told, expected)
+		asked += len(told)
+	}
+	counts := best.write()
+	for _, q := range queries.All() {
+		arguments := map[string]string{"tenant": "acme"}
+		for _, p := range q.Parameters {
+			if p.Name == "session_id" {
+				arguments["session_id"] = "s2"
+			}
+		}
+		if _, err := q.Bind(arguments); err == nil && !slices.Contains(ofAll, q.Name) {
+			compare(counts, q.Name, arguments)
+		}
+	}
+	if asked < 20 {
+		t.Errorf("the queries have only %d rows", asked)
+	}
+	before := first.write()
+	for _, call := range []string{"i1", "i2", "i3", "i4"} {
+		arguments := map[string]string{"session_id": "s2", "turn_id": "u1", "call_id": call, "tenant": "acme"}
+		compare(counts, "window", arguments)
+		blocks, size, err := turn.Window(t.Context(), l, arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, arguments, blocks, selected[turn.Block](t, l, "window", arguments))
+		given := map[string]string{"session_id": "s2", "call_id": call, "tenant": "acme"}
+		compare(counts, "call-size", given)
+		same(t, given, []*turn.Size{size}, selected[turn.Size](t, l, "call-size", given))
+		arguments["as_of"] = then.Format(time.RFC3339)
+		compare(before, "window", arguments)
+		if blocks, _, err = turn.Window(t.Context(), l, arguments); err != nil {
+			t.Fatal(err)
+		}
+		same(t, arguments, blocks, selected[turn.Block](t, l, "window", arguments))
+	}
+	for _, item := range []string{"m0", "r1", "r3", "sum-item"} {
+		arguments := map[string]string{"session_id": "s2", "item_id": item, "tenant": "acme"}
+		compare(counts, "why", arguments)
+		steps, err := turn.Way(t.Context(), l, arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, arguments, steps, selected[turn.Step](t, l, "why", arguments))
+		arguments["as_of"] = then.Format(time.RFC3339)
+		compare(before, "why", arguments)
+		if steps, err = turn.Way(t.Context(), l, arguments); err != nil {
+			t.Fatal(err)
+		}
+		same(t, arguments, steps, selected[turn.Step](t, l, "why", arguments))
+	}
+	for _, view := range []string{
+		"model_calls", "item_versions", "log_entries", "elisions", "compactions", "summaries", "scope_records", "turn_window", "call_layers",
+		"layer_usage", "cache_bill", "compaction_lineage",
+	} {
+		count := "SELECT count() FROM " + view + " WHERE tenant = 'acme'"
+		same(t, view, rows(t, l, count, nil), rows(t, counts, count, nil))
 	}
 }

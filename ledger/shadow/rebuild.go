@@ -224,6 +224,9 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 	if err := b.exec(ctx, "carry_commits", params); err != nil {
 		return fmt.Errorf("commits: %w", err)
 	}
+	if err := b.exec(ctx, "carry_retold", params); err != nil {
+		return fmt.Errorf("retold: %w", err)
+	}
 	for _, s := range starts {
 		if s.First <= 1 {
 			continue

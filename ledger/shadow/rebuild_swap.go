@@ -81,7 +81,7 @@ func (l Live) FinishSwap(ctx context.Context) (bool, error) {
 }
 
 // swapped lists the tables that a swap exchanges.
-func swapped() []string { return append(ledger.Tables(), "commits") }
+func swapped() []string { return append(ledger.Tables(), "commits", "retold") }
 
 type tableName struct{ database, name string }
 
@@ -103,6 +103,9 @@ func (b *Set) find(ctx context.Context) (map[uuid.UUID]tableName, error) {
 func (b *Set) finish(ctx context.Context, s setState, reached func(string)) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, name := range swapped() {
+		if _, ok := s.ids[name]; !ok {
+			continue // the set is of a version without the table
+		}
 		if err := b.exchange(ctx, name, s.ids[name]); err != nil {
 			return fmt.Errorf("swap %s: %w", name, err)
 		}

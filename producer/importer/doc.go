@@ -41,6 +41,10 @@
 // the same [model.Options] therefore gives the same bytes. An import of a log that has grown
 // gives the earlier events again, byte for byte, and then the new ones.
 //
+// An import with other options, or by an importer of another [model.Revision], is another telling of
+// the log. It gives events with the same ids from another source, see [telling.Telling], so nothing
+// conflicts. One telling counts in the views of the ledger, the others stay.
+//
 // There are two exceptions. Each version has another id, so both versions are kept and no bytes
 // conflict:
 //
@@ -57,10 +61,10 @@
 //
 // # Sources and order
 //
-// The events of a session's main thread have the source urn:ctxledger:import:<format>:<session>.
-// The events of a sub-agent have the source urn:ctxledger:import:<format>:<session>:<thread>. A
-// sub-agent can have a separate file, and files can be imported in any order. A source per
-// sub-agent keeps sequence contiguous from 1 per source and session.
+// The source of a session's main thread is urn:ctxledger:import:<format>:<session>, that of a
+// sub-agent urn:ctxledger:import:<format>:<session>:<thread>. The telling follows. A sub-agent can
+// have a separate file, and files can be imported in any order. A source per sub-agent keeps
+// sequence contiguous from 1 per source and session.
 //
 // # Windows
 //

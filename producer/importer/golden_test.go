@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -77,7 +78,7 @@ func logs(tb testing.TB) map[string]model.Format {
 func render(got imported) []byte {
 	var b bytes.Buffer
 	for _, e := range got.events {
-		fmt.Fprintf(&b, "%s #%d %s subject=%s\n", strings.TrimPrefix(strings.TrimPrefix(e.Source, "urn:ctxledger:import:"), "claude-code:"), *e.Sequence, e.EventType(), e.Subject)
+		fmt.Fprintf(&b, "%s #%d %s subject=%s\n", strings.TrimPrefix(strings.TrimPrefix(toldAs(e).Log, telling.ImportSource), "claude-code:"), *e.Sequence, e.EventType(), e.Subject)
 		fmt.Fprintf(&b, "  %s %s", e.ID, e.Time.Format("15:04:05"))
 		for _, f := range schema.CorrelationFields {
 			if v := *f.Of(&e.Correlation); v != "" && f.Attribute != "tenant" && f.Attribute != "agent" && f.Attribute != "runtimeid" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 )
 
 // A member is an assembly that holds blocks of a window: those at positions before until.
@@ -131,13 +132,11 @@ func (k knownAs) fidelity() string {
 	switch {
 	case k.Fidelity != "":
 		return k.Fidelity
-	case strings.HasPrefix(k.Source, importSource):
+	case strings.HasPrefix(k.Source, telling.ImportSource):
 		return string(schema.FidelityReconstructed)
 	}
 	return string(schema.FidelityStated)
 }
-
-const importSource = "urn:ctxledger:import:"
 
 // describe sets the columns of a block that say how its window is known.
 func (k knownAs) describe(b *Block, lacking bool) {

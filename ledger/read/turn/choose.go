@@ -26,6 +26,7 @@ type callRow struct {
 	Output     *int64    `ch:"output"`
 	Metadata   string    `ch:"metadata"`
 	knownAs
+	rank int // of the telling, the best first
 }
 
 // based is the base of an assembly, and the number of its first blocks that the assembly keeps.
@@ -37,7 +38,7 @@ type based struct {
 type assemblyRow struct {
 	sequenced
 	based
-	Tenant   string `ch:"tenant"`
+	told
 	Turn     string `ch:"turn_id"`
 	Thread   string `ch:"thread_id"`
 	Attempt  string `ch:"attempt_id"`
@@ -47,10 +48,10 @@ type assemblyRow struct {
 	Assembly string `ch:"assembly_id"`
 }
 
-// compare orders the records of one call: the one that counts, which has the most
-// output, comes first.
+// compare orders the records of one call. The one that counts comes first: it is known best, and has
+// the most output of those known as well.
 func (u callRow) compare(o callRow) int {
-	return cmp.Or(-compareKnown(u.Output, o.Output), u.Recorded.Compare(o.Recorded), cmp.Compare(u.StreamSeq, o.StreamSeq))
+	return cmp.Or(cmp.Compare(u.rank, o.rank), -compareKnown(u.Output, o.Output), u.Recorded.Compare(o.Recorded), cmp.Compare(u.StreamSeq, o.StreamSeq))
 }
 
 // call is a model call, or an assembly without one, with the sources of its window. These are

@@ -89,7 +89,7 @@ func (s size) reckon() (r Size) {
 	}
 	if len(s.usage) > 0 {
 		bill := slices.MaxFunc(s.usage, func(a, b callRow) int {
-			return cmp.Or(compareKnown(a.Output, b.Output), cmp.Compare(a.Model, b.Model), compareKnown(a.WindowSize, b.WindowSize), compareKnown(a.CacheRead, b.CacheRead))
+			return cmp.Or(cmp.Compare(b.rank, a.rank), compareKnown(a.Output, b.Output), cmp.Compare(a.Model, b.Model), compareKnown(a.WindowSize, b.WindowSize), compareKnown(a.CacheRead, b.CacheRead))
 		})
 		r.Model, r.Billed, r.CacheRead, r.Output = cmp.Or(bill.Model, r.Model), bill.WindowSize, bill.CacheRead, bill.Output
 	}

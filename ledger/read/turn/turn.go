@@ -64,8 +64,8 @@ func into[T any](ctx context.Context, r reader, list *[]T, name string) func() e
 	}
 }
 
-// statement is the text of a statement. Lines that narrow it to an absent tenant or time are
-// left out, since the server would plan them, too.
+// statement is the text of a statement. Lines about an absent tenant or time, or about sources
+// that no other tells better, are left out, since the server would plan them, too.
 func (r reader) statement(name string) (string, error) {
 	text, err := files.ReadFile("sql/" + name + ".sql")
 	if err != nil {
@@ -73,7 +73,7 @@ func (r reader) statement(name string) (string, error) {
 	}
 	var sql strings.Builder
 	for line := range strings.Lines(string(text)) {
-		if !slices.ContainsFunc([]string{"tenant", "as_of"}, func(name string) bool { return r.given[name] == "" && strings.Contains(line, "{"+name+":") }) {
+		if !slices.ContainsFunc([]string{"tenant", "as_of", "retold"}, func(name string) bool { return r.given[name] == "" && strings.Contains(line, "{"+name+":") }) {
 			sql.WriteString(line)
 		}
 	}

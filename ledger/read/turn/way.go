@@ -57,6 +57,7 @@ const (
 // stepRow is a step with its order among the steps of one event.
 type stepRow struct {
 	Step
+	told
 	Order uint8 `ch:"step_order"`
 	Place int64 `ch:"place"` // in the thread
 	Named bool  `ch:"named"` // the gap names the item
@@ -65,6 +66,7 @@ type stepRow struct {
 // entryRow is an entry of the log that is the item, or holds it.
 type entryRow struct {
 	Fact
+	told
 	ID       string `ch:"log_item_id"`
 	Position *int64 `ch:"position"`
 	Tokens   *int64 `ch:"tokens"`
@@ -76,6 +78,7 @@ type entryRow struct {
 // shownRow is an assembly that holds the item, or any injection or removal.
 type shownRow struct {
 	Fact
+	told
 	Kind      string `ch:"record_kind"`
 	Record    string `ch:"record_id"`
 	Assembly  string `ch:"assembly_id"`
@@ -132,6 +135,7 @@ type decisionRow struct {
 // cutRow is an elision pass or a compaction of the session.
 type cutRow struct {
 	Fact
+	told
 	Order     *int64   `ch:"sequence"`
 	Kind      string   `ch:"record_kind"`
 	Change    string   `ch:"change"`
@@ -175,7 +179,9 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	var cuts []cutRow
 	var erasures []erasureRow
 	var items, budgets, redactions, gaps, calls []stepRow
+	var retold tellings
 	err := together(
+		into(ctx, r, (*[]told)(&retold), "retold"),
 		into(ctx, r, &entries, "way_log"),
 		into(ctx, r, &items, "way_items"),
 		into(ctx, r, &placed, "way_placements"),
@@ -188,10 +194,11 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, inLog := logged(entries)
-	shown, visible := shownIn(placed)
+	items, cuts = without(retold, items), without(retold, cuts)
+	steps, inLog := logged(without(retold, entries))
+	shown, visible := shownIn(without(retold, placed))
 	if inLog.position != nowhere && !visible {
-		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10))
+		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10), "retold", retold.of(r.given["tenant"]))
 		if err := into(ctx, r, &calls, "way_calls")(); err != nil {
 			return nil, err
 		}

@@ -60,8 +60,13 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) {
 	var usage []callRow
 	var made []assemblyRow
-	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies")); err != nil {
+	var retold tellings
+	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies"), into(ctx, r, (*[]told)(&retold), "retold")); err != nil {
 		return nil, nil, err
+	}
+	made = without(retold, made)
+	for i := range usage {
+		usage[i].rank = retold.rank(usage[i])
 	}
 	c, before := choose(usage, made, r.given["turn_id"], r.given["call_id"], r.given["attempt_id"])
 	if c.tenant == "" {
@@ -70,7 +75,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	w := window{call: c, before: before}
 	own, earlier := chains(made, c.attempt, c.assemblies), chains(made, before.attempt, before.assemblies)
 	var s size
-	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call)
+	r = r.with("tenant", c.tenant, "thread_id", c.thread, "attempt_id", c.attempt, "call_id", c.call, "retold", retold.of(c.tenant))
 	reads := []func() error{
 		into(ctx, r, &w.replaced, "replacements"), into(ctx, r, &w.items, "items"), into(ctx, r, &w.erasures, "erasures"),
 		into(ctx, r.with("assemblies", chsql.Texts(slices.Concat(membersOf(c.assemblies, own), membersOf(before.assemblies, earlier))).String()), &w.placed, "placements"),

@@ -14,7 +14,8 @@ type Options struct {
 	Equality schema.Key
 	// Count returns the number of tokens that text has for model, and the name of the counter.
 	// The model is "" before the thread's first answer. An import calls Count once for each piece
-	// of text. If Count is nil, token counts are unknown.
+	// of text. If Count is nil, token counts are unknown. A counter that gives other numbers than
+	// before needs another [Revision].
 	Count func(model, text string) (tokens int64, estimator string)
 	// StoreText puts text into the events, up to the size limit of an event. The default is off:
 	// the events hold digests, sizes and token counts.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 )
 
 // ThreadKey names a thread of a session. The main thread has the session's id, a sub-agent's
@@ -19,7 +20,7 @@ func (k ThreadKey) Main() bool { return k.Session == k.Thread }
 type Thread struct {
 	Key     ThreadKey
 	Session *session
-	source  string
+	sources
 	place
 	Untimed  bool  // the log has no times, see the package comment
 	sequence int64 // sequence of the last event
@@ -30,6 +31,9 @@ type Thread struct {
 	covered *stretch // stretch of the last compaction, for the following summary
 	lineage
 }
+
+// sources are the source of the log, and that of the thread's events, which names the telling, too.
+type sources struct{ source, eventSource string }
 
 // place is the position of a thread in the run tree, with its task and turn.
 type place struct {
@@ -61,7 +65,7 @@ type session struct {
 
 func newThread(tool string, key ThreadKey, s *session) *Thread {
 	t := &Thread{
-		Key: key, Session: s, source: "urn:ctxledger:import:" + tool + ":" + url.PathEscape(key.Session),
+		Key: key, Session: s, sources: sources{source: telling.ImportSource + tool + ":" + url.PathEscape(key.Session)},
 		place: place{RootRun: key.Session},
 	}
 	if !key.Main() {

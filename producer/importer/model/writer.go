@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 )
@@ -16,6 +17,7 @@ import (
 // facts.
 type Writer struct {
 	tool     tool
+	telling  string // end of every source, see telling.go
 	file     string // file name for problems
 	Opts     Options
 	emit     func(*schema.Event) error
@@ -42,12 +44,12 @@ type tool struct {
 }
 
 func NewTool(f Format) tool {
-	return tool{string(f), uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:ctxledger:import:"+string(f)))}
+	return tool{string(f), uuid.NewSHA1(uuid.NameSpaceURL, []byte(telling.ImportSource+string(f)))}
 }
 
 func NewWriter(t tool, file string, opts Options, emit func(*schema.Event) error) *Writer {
 	return &Writer{
-		tool: t, file: file, Opts: opts, emit: emit, Report: Report{Files: 1},
+		tool: t, telling: opts.telling(), file: file, Opts: opts, emit: emit, Report: Report{Files: 1},
 		Sessions: make(map[string]*session), Threads: make(map[ThreadKey]*Thread),
 	}
 }
@@ -91,7 +93,7 @@ func (o *Origin) metadata() map[string]any {
 	return m
 }
 
-// ref returns the reference to the record.
+// ref returns the reference to the record, which is the same in every telling.
 func (o *Origin) ref() schema.Ref {
 	if o.Place == "" {
 		o.Place = schema.Ref(o.Thread.source + "#" + o.Record)
@@ -111,7 +113,10 @@ func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...stri
 		w.Problem(o.Line, NewLineError(ReasonBadID, "an id of a "+string(fact.EventType())+" holds control characters or quotes"))
 		return nil
 	}
-	event, err := schema.NewEvent(fact, id.String(), t.source, o.At, t.ids(w.tool.name, w.Opts.Tenant, toolCall))
+	if t.eventSource == "" {
+		t.eventSource = t.source + w.telling
+	}
+	event, err := schema.NewEvent(fact, id.String(), t.eventSource, o.At, t.ids(w.tool.name, w.Opts.Tenant, toolCall))
 	if err != nil {
 		return fmt.Errorf("line %d of %s: %w", o.Line, w.file, err)
 	}

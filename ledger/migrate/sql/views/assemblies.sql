@@ -6,7 +6,7 @@
 -- An assembly with a base has its own blocks here: those after the kept ones. turn_window
 -- and assembly_bases have the others.
 --
--- Needs: placements.
+-- Needs: placements, retold.
 --
 --   HEAD
 --   thread_order      Int64                          sequence
@@ -52,5 +52,5 @@ SELECT
     coverage, coverage_reasons,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM placements FINAL
-WHERE record_kind = 'assembly'
+WHERE record_kind = 'assembly' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -19,13 +19,16 @@
 -- stub. The common prefix therefore also ends where a size changes, as for `ctxledger
 -- diff` and for the runtime that plans by it.
 --
+-- Of the records of one call the one counts that counts in model_calls. Records of one message of the
+-- provider can have several ids of calls: the others are left out.
+--
 -- An assembly that builds on another one is left out: what its call and the next could take
 -- from the cache is not known.
 --
 -- Marks are lists. An ASOF join that finds the last of each kind is cheaper for
 -- everything, but a filter on the tenant does not reach its right side.
 --
--- Needs: calls, model_rates, placements, replacements, windows.
+-- Needs: calls, model_rates, placements, replacements, retold, windows.
 --
 --   HEAD
 --   thread_order            Int64                   sequence
@@ -76,7 +79,8 @@ marks AS
             if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
             toString(record_kind) AS kind, ifNull(sequence, toInt64(stream_seq)) AS at
         FROM replacements
-        WHERE record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed'
+        WHERE (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
+            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
         UNION ALL
         SELECT tenant, session_id, thread_id, 'pressure', ifNull(sequence, toInt64(stream_seq))
         FROM windows
@@ -122,7 +126,35 @@ assemblies AS
                 block_digests, block_items, blocks, given_refs) AS given_keys
         FROM placements
         WHERE record_kind = 'assembly' AND call_id != '' AND base_assembly_id = ''
+            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     )
+),
+messages AS
+(
+    SELECT tenant, session_id, provider_message_id AS message
+    FROM calls
+    WHERE provider_message_id NOT IN ('', call_id)
+),
+other_tellings AS
+(
+    SELECT incarnation, stream_seq
+    FROM
+    (
+        SELECT
+            incarnation, stream_seq, call_id,
+            first_value(call_id) OVER (
+                PARTITION BY tenant, session_id, attempt_id, message
+                ORDER BY
+                    multiIf(
+                        fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3,
+                        fidelity = 'reported', 4,
+                        fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3,
+                        6),
+                    output DESC NULLS LAST, recorded_at, stream_seq) AS counts
+        FROM (SELECT *, if(provider_message_id = '', call_id, provider_message_id) AS message FROM calls)
+        WHERE (tenant, session_id, message) IN (messages)
+    )
+    WHERE call_id != counts
 ),
 facts AS
 (
@@ -136,10 +168,16 @@ facts AS
         if(tools_digest = '', 0, cityHash64(tools_digest)) AS tools, gap_seconds, cache_lifetime_seconds, cost,
         currency, toLowCardinality(JSONExtractString(metadata, 'cache_miss_reason')) AS cache_miss_reason,
         JSONExtractBool(metadata, 'synthetic') AS synthetic,
-        true AS called, if(output IS NULL, toInt64(9223372036854775807), -assumeNotNull(output)) AS first_rank,
+        true AS called, (
+            2 * multiIf(
+                fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+                fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6)
+                + toInt64((tenant, source) IN (SELECT tenant, source FROM retold))
+        ) * 100000000000000000 - ifNull(output, -1) AS first_rank,
         toInt64(toUnixTimestamp64Nano(recorded_at)) AS second_rank,
         CAST([], 'Array(UInt64)') AS keys, CAST([], 'Array(Int32)') AS sizes, CAST([], 'Array(UInt64)') AS refs
     FROM calls
+    WHERE (incarnation, stream_seq) NOT IN (other_tellings)
     UNION ALL
     SELECT
         toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'),

@@ -3,7 +3,7 @@
 -- A step that was recorded twice, because its log grew by the summary, is the version
 -- with a summary.
 --
--- Needs: replacements.
+-- Needs: replacements, retold.
 --
 --   HEAD
 --   thread_order        Int64                          sequence
@@ -54,7 +54,7 @@ FROM
             PARTITION BY tenant, session_id, attempt_id, record_id, change
             ORDER BY summary_ref = '', recorded_at, stream_seq) AS version
     FROM replacements FINAL
-    WHERE record_kind = 'compaction'
+    WHERE record_kind = 'compaction' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 )
 WHERE version = 1
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -3,7 +3,7 @@
 -- A fact that one event cannot hold comes in parts under one record id. Single values are
 -- in the first part; lists continue from part to part. Rows with part = 1 count facts.
 --
--- Needs: replacements.
+-- Needs: replacements, retold.
 --
 --   HEAD
 --   thread_order            Int64                          sequence
@@ -41,5 +41,5 @@ SELECT
     elided_stub_digests, elided_reasons, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM replacements FINAL
-WHERE record_kind = 'elision'
+WHERE record_kind = 'elision' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,6 +1,6 @@
 -- One row a part of a version of a context item, for items whose content has parts.
 --
--- Needs: items.
+-- Needs: items, retold.
 --
 --   HEAD
 --   thread_order    Int64                   sequence
@@ -30,6 +30,6 @@ SELECT
     JSONExtractString(one, 'detail') AS detail, JSONExtract(one, 'byte_size', 'Nullable(Int64)') AS byte_size,
     JSONExtractString(one, 'digest') AS content_digest, JSONExtract(one, 'tokens', 'Nullable(Int64)') AS tokens,
     JSONExtractString(one, 'estimator') AS estimator
-FROM (SELECT * FROM items FINAL WHERE parts != '')
+FROM (SELECT * FROM items FINAL WHERE parts != '' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold))
 ARRAY JOIN JSONExtractArrayRaw(parts) AS one, arrayEnumerate(JSONExtractArrayRaw(parts)) AS number
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,6 +1,6 @@
 -- One row a version of a context item.
 --
--- Needs: items.
+-- Needs: items, retold.
 --
 --   HEAD
 --   thread_order        Int64                          sequence
@@ -55,4 +55,5 @@ SELECT
     JSONExtract(extra, 'source_selectors', 'Array(String)') AS source_selectors,
     JSONExtract(extra, 'source_authorities', 'Array(String)') AS source_authorities, reads, parts
 FROM items FINAL
+WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -1,6 +1,6 @@
 -- One row an entry of a thread's append-only item log.
 --
--- Needs: log_items.
+-- Needs: log_items, retold.
 --
 --   HEAD
 --   thread_order    Int64                          sequence
@@ -27,4 +27,5 @@ SELECT
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, log_item_id, log_id, position, item_type, role, name,
     call_id, status, item_ref, parent_ref, tokens, byte_size, content_digest, metadata, markers
 FROM log_items FINAL
+WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -7,7 +7,7 @@
 -- The view reads without FINAL: one version of a call counts, so a row that is stored
 -- twice makes no difference.
 --
--- Needs: calls.
+-- Needs: calls, retold.
 --
 --   HEAD
 --   thread_order            Int64                   sequence
@@ -75,7 +75,8 @@ FROM
                 multiIf(
                     fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
                     fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
-                output DESC NULLS LAST, recorded_at, stream_seq) AS version
+                (tenant, source) IN (SELECT tenant, source FROM retold), output DESC NULLS LAST, recorded_at,
+                stream_seq) AS version
     FROM calls
 )
 WHERE version = 1;

@@ -1,7 +1,7 @@
 -- One row a run, grant, resource, scratchpad or envelope; the columns of other kinds are
 -- empty.
 --
--- Needs: scopes.
+-- Needs: retold, scopes.
 --
 --   HEAD
 --   record_kind         LowCardinality(String)  text
@@ -57,4 +57,5 @@
 CREATE OR REPLACE VIEW scope_records AS
 SELECT *
 FROM scopes FINAL
+WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -3,7 +3,7 @@
 -- The view reads the table of events. Most columns of recorded_events would be planned
 -- for nothing, which takes longer than to read the rows of a session.
 --
--- Needs: call_costs, events.
+-- Needs: call_costs, events, retold.
 --
 --   tenant             LowCardinality(String)  id
 --   session_id         String                  id
@@ -69,6 +69,7 @@ FROM
                 Nullable(Int64), Nullable(Float64))') AS call,
         '' AS currency, '' AS priced_currency, '' AS price_source
     FROM events FINAL
+    WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     UNION ALL
     SELECT
         tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',

@@ -1,6 +1,6 @@
 -- One row a version of a summary.
 --
--- Needs: replacements.
+-- Needs: replacements, retold.
 --
 --   HEAD
 --   thread_order             Int64                   sequence
@@ -28,5 +28,5 @@ SELECT
     source_item_refs, content_ref, content_digest, tokens, covers_through_position, loss_notes, open_questions,
     refresh_policy, ephemeral_context_id, summarizer_call_id, goal_refs, metadata
 FROM replacements FINAL
-WHERE record_kind = 'summary'
+WHERE record_kind = 'summary' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

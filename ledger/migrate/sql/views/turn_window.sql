@@ -2,7 +2,7 @@
 --
 -- Items that an erasure took are shown as expired.
 --
--- Needs: assembly_bases, erased_records, items, log_items, model_calls, placements, replacements.
+-- Needs: assembly_bases, erased_records, items, log_items, model_calls, placements, replacements, retold.
 --
 --   recorded_at      DateTime64(9, 'UTC')    time
 --   event_time       DateTime64(9, 'UTC')    time
@@ -69,7 +69,8 @@ cuts AS
     (
         SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at
         FROM replacements FINAL
-        WHERE record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed'
+        WHERE (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
+            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     )
     GROUP BY tenant, session_id, thread_id
 ),
@@ -84,7 +85,7 @@ titles AS
             tenant, session_id, item_id, title, layer, token_estimate, redaction_state,
             ifNull(sequence, toInt64(stream_seq)) AS at
         FROM items FINAL
-        WHERE change != 'removed'
+        WHERE change != 'removed' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
         UNION ALL
         SELECT tenant, erased_session_id, erased_item_id, '', '', NULL, 'expired', -1
         FROM erased_records
@@ -108,7 +109,7 @@ placed AS
             fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
         ) AS known_as
     FROM placements FINAL
-    WHERE assembly_id != ''
+    WHERE assembly_id != '' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 ),
 kept AS
 (
@@ -166,6 +167,7 @@ seen AS
         SELECT
             *, groupUniqArray(attempt_id) OVER (PARTITION BY tenant, session_id, thread_id, position) AS attempts
         FROM log_items FINAL
+        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     ) AS l
         ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
     WHERE l.position >= c.window_first

@@ -1,5 +1,5 @@
 SELECT tenant, turn_id, thread_id, attempt_id, call_id, sequence, stream_seq, target, tool_call_id, assembly_id,
-    base_assembly_id, keep
+    base_assembly_id, keep, source
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))

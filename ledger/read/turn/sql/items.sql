@@ -3,4 +3,5 @@ FROM items
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND change != 'removed'
+    AND NOT has({retold:Array(String)}, source)
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

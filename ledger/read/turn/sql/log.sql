@@ -7,5 +7,6 @@ PREWHERE session_id = {session_id:String}
     AND thread_id = {thread_id:String}
     AND position >= {first:Int64}
     AND position < {next:Int64}
+    AND NOT has({retold:Array(String)}, source)
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
 LIMIT 1 BY incarnation, stream_seq

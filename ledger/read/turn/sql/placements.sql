@@ -10,4 +10,5 @@ PREWHERE session_id = {session_id:String}
     AND (
         has({assemblies:Array(String)}, assembly_id)
         OR record_kind = 'injection' AND persona_to != '' AND thread_id = {thread_id:String})
+    AND NOT has({retold:Array(String)}, source)
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -6,4 +6,5 @@ FROM replacements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND record_kind IN ('elision', 'compaction')
+    AND NOT has({retold:Array(String)}, source)
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')

@@ -10,5 +10,10 @@ PREWHERE session_id = {session_id:String}
     AND thread_id = {thread_id:String}
     AND NOT JSONExtractBool(metadata, 'synthetic')
     AND recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC')
-ORDER BY output DESC NULLS LAST, recorded_at, stream_seq
+ORDER BY
+    multiIf(
+        fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
+        fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
+    has({retold:Array(String)}, source),
+    output DESC NULLS LAST, recorded_at, stream_seq
 LIMIT 1 BY tenant, attempt_id, call_id

@@ -1,6 +1,6 @@
 SELECT
     recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens, item_type,
-    thread_id, tool_call_id
+    thread_id, tool_call_id, tenant, source
 FROM log_items
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))

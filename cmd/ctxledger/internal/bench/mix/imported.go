@@ -40,7 +40,7 @@ func beginImported(g *Generator, at time.Time) *session {
 	s.ids = schema.Correlation{
 		Tenant: s.tenant.name, Agent: "claude-code", RuntimeID: "claude-code", SessionID: id, ThreadID: id, RunID: id, RootRunID: id,
 	}
-	s.source = "urn:ctxledger:import:claude-code:" + id
+	s.source = "urn:ctxledger:import:claude-code:" + id + ";r2;bare;00000000"
 	s.goOn = i.goOn
 	i.record(&schema.ScopeOpened{
 		Common: i.origin(id), RunID: id, RootRunID: id, ThreadID: id, ScopeKind: "session", Depth: new(int64(0)),

@@ -62,6 +62,8 @@ breaks cost most of it.
 A second import of a log changes nothing. A log that has grown adds its new facts;
 digests therefore use the first key of the tenant. A session in several files counts
 once.
+An import with other options, or by a later version, tells the log again. One telling
+counts: the one that reaches furthest, then the newest version, then one with text.
 
 The account of a tenant suffices. An account without access to the stream ends the
 import without waiting for the tables.

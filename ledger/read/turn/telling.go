@@ -1,0 +1,61 @@
+package turn
+
+import (
+	"slices"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// told is the source of a row, with its tenant.
+type told struct {
+	Tenant string `ch:"tenant"`
+	Source string `ch:"source"`
+}
+
+func (t told) teller() told { return t }
+
+// tellings are the sources of imported facts of the session that another source tells better, as
+// the view retold has them.
+type tellings []told
+
+// of is the sources of the tenant as the value of a parameter, and of all tenants for "". It is ""
+// for none.
+func (t tellings) of(tenant string) string {
+	var sources []string
+	for _, one := range t {
+		if tenant == "" || schema.TenantOf(one.Tenant) == schema.TenantOf(tenant) {
+			sources = append(sources, one.Source)
+		}
+	}
+	if len(sources) == 0 {
+		return ""
+	}
+	return chsql.Texts(sources).String()
+}
+
+// without returns the rows of the sources that count.
+func without[T interface{ teller() told }](t tellings, rows []T) []T {
+	if len(t) == 0 {
+		return rows
+	}
+	return slices.DeleteFunc(rows, func(row T) bool { return slices.Contains(t, row.teller()) })
+}
+
+// byFidelity has the words in the order in which tellings of a call count.
+var byFidelity = []schema.Fidelity{
+	schema.FidelityWire, schema.FidelitySerialized, schema.FidelityStated, schema.FidelityReported, schema.FidelityReconstructed,
+}
+
+// rank is the place of a record among the tellings of its call, the best first.
+func (t tellings) rank(u callRow) int {
+	place := slices.Index(byFidelity, schema.Fidelity(u.fidelity()))
+	if place < 0 {
+		place = len(byFidelity)
+	}
+	place *= 2
+	if slices.Contains(t, told{u.Tenant, u.Source}) {
+		place++
+	}
+	return place
+}

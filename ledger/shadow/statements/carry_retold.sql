@@ -1,0 +1,3 @@
+INSERT INTO {rebuilt:Identifier}.retold
+SELECT *
+FROM retold FINAL

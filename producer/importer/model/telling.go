@@ -1,0 +1,22 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+)
+
+// Revision is the revision of the importer. It must rise when the same log with the same options
+// gives other facts than before. Revision 1 is all versions whose sources do not name it.
+const Revision = 2
+
+// telling returns the end of every source of an import, see [telling.Telling].
+func (o Options) telling() string {
+	texts := "bare"
+	if o.StoreText {
+		texts = "text"
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %t %d", o.Key.ID, o.Equality.ID, o.Count != nil, o.maxLineBytes()))
+	return ";r" + strconv.Itoa(Revision) + ";" + texts + ";" + hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,48 @@
+// Package telling reads from the source of an imported fact how its log was told. Several tellings of
+// a log have the ids of events and records in common, but not the source, so they do not conflict.
+package telling
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// ImportSource begins the source of every fact that an importer made from a log.
+const ImportSource = "urn:ctxledger:import:"
+
+// Telling says how an importer told a log. A source is the source of the log and the telling:
+//
+//	urn:ctxledger:import:<format>:<session>;r<revision>;<text or bare>;<digest of the options>
+//
+// The source of a log has no semicolon. In sources of revision 1 the telling is absent.
+type Telling struct {
+	Log      string // source of the log
+	Revision int    // of the importer
+	Texts    bool   // the facts hold the texts of the items
+}
+
+// Parse splits the source of an imported fact. It returns false for any other source.
+func Parse(source string) (Telling, bool) {
+	log, rest, named := strings.Cut(source, ";")
+	if !strings.HasPrefix(source, ImportSource) {
+		return Telling{}, false
+	}
+	if !named {
+		return Telling{Log: log, Revision: 1}, true
+	}
+	revision, rest, _ := strings.Cut(rest, ";")
+	n, _ := strconv.Atoi(strings.TrimPrefix(revision, "r"))
+	return Telling{Log: log, Revision: n, Texts: strings.HasPrefix(rest, "text;")}, true
+}
+
+// Compare orders tellings of one log that reach equally far. The one that counts comes last.
+func (t Telling) Compare(o Telling) int {
+	texts := func(t Telling) int {
+		if t.Texts {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(t.Revision, o.Revision), cmp.Compare(texts(t), texts(o)))
+}
