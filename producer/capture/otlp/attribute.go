@@ -55,12 +55,14 @@ const (
 	openLLMetry  = "OpenLLMetry"
 	openInferred = "OpenInference"
 	claudeCode   = "Claude Code"
+	codex        = "Codex"
 )
 
 // Mapping lists the attributes that are read. For each target, the first that a call has counts.
 var Mapping = []Attribute{
 	{"gen_ai.conversation.id", genAI, Session, Text},
 	{"session.id", openInferred + ", " + claudeCode, Session, Text},
+	{"conversation.id", codex, Session, Text},
 	{"traceloop.association.properties.session_id", openLLMetry, Session, Text},
 	{"ai.telemetry.metadata.sessionId", aiSDK, Session, Text},
 	{"gen_ai.agent.name", genAI, Agent, Text},
@@ -73,7 +75,7 @@ var Mapping = []Attribute{
 	{"gen_ai.request.model", genAI, Model, Text},
 	{"ai.model.id", aiSDK, Model, Text},
 	{"llm.model_name", openInferred, Model, Text},
-	{"model", claudeCode, Model, Text},
+	{"model", claudeCode + ", " + codex, Model, Text},
 	{"gen_ai.response.model", genAI, Answered, Text},
 	{"ai.response.model", aiSDK, Answered, Text},
 	{"gen_ai.response.id", genAI, ResponseID, Text},
@@ -102,6 +104,7 @@ var Mapping = []Attribute{
 	{"ai.usage.promptTokens", aiSDK, InputTokens, Number},
 	{"gen_ai.usage.prompt_tokens", olderGenAI, InputTokens, Number},
 	{"llm.token_count.prompt", openInferred, InputTokens, Number},
+	{"input_token_count", codex, InputTokens, Number},
 	{"gen_ai.usage.cache_read.input_tokens", genAI, CacheRead, Number},
 	{"gen_ai.usage.cache_read_tokens", "vendors", CacheRead, Number},
 	{"gen_ai.usage.cache_read_input_tokens", openLLMetry, CacheRead, Number},
@@ -110,27 +113,33 @@ var Mapping = []Attribute{
 	{"ai.usage.cachedInputTokens", aiSDK, CacheRead, Number},
 	{"llm.token_count.prompt_details.cache_read", openInferred, CacheRead, Number},
 	{"cache_read_tokens", claudeCode, CacheRead, Number},
+	{"cached_token_count", codex, CacheRead, Number},
 	{"gen_ai.usage.cache_creation.input_tokens", genAI, CacheWrite, Number},
 	{"gen_ai.usage.cache_write.input_tokens", genAI, CacheWrite, Number},
 	{"gen_ai.usage.cache_creation_input_tokens", openLLMetry, CacheWrite, Number},
 	{"llm.token_count.prompt_details.cache_write", openInferred, CacheWrite, Number},
 	{"cache_creation_tokens", claudeCode, CacheWrite, Number},
+	{"cache_write_token_count", codex, CacheWrite, Number},
 	{"gen_ai.usage.output_tokens", genAI, OutputTokens, Number},
 	{"ai.usage.outputTokens", aiSDK, OutputTokens, Number},
 	{"ai.usage.completionTokens", aiSDK, OutputTokens, Number},
 	{"gen_ai.usage.completion_tokens", olderGenAI, OutputTokens, Number},
 	{"llm.token_count.completion", openInferred, OutputTokens, Number},
 	{"output_tokens", claudeCode, OutputTokens, Number},
+	{"output_token_count", codex, OutputTokens, Number},
 	{"gen_ai.usage.reasoning.output_tokens", genAI, Reasoning, Number},
 	{"gen_ai.usage.reasoning_tokens", "vendors", Reasoning, Number},
 	{"ai.usage.reasoningTokens", aiSDK, Reasoning, Number},
 	{"llm.token_count.completion_details.reasoning", openInferred, Reasoning, Number},
+	{"reasoning_token_count", codex, Reasoning, Number},
 }
 
 // Call kinds: a span or a log record is a model call by its name, or by an attribute.
 var (
 	// callEvents are the names of log records that are model calls.
 	callEvents = []string{"gen_ai.client.inference.operation.details", "claude_code.api_request", "api_request"}
+	// codexEvent is the name of the log records of Codex, of which those with codexCount are calls.
+	codexEvent, codexCount = "codex.sse_event", "input_token_count"
 	// callOperations are the values of gen_ai.operation.name that are model calls.
 	callOperations = []string{"chat", "generate_content", "text_completion"}
 	// innerSpans are the spans of the AI SDK that are model calls. Those around them repeat them.

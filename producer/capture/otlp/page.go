@@ -19,6 +19,7 @@ fidelity ` + "`reported`" + `: they are what telemetry tells of a window, not it
 ## What is a model call
 
 - a log record with the event name ` + quoted(callEvents) + `
+- a log record with the event name ` + "`" + codexEvent + "` that has `" + codexCount + "`" + `
 - a span with ` + "`gen_ai.operation.name`" + ` ` + quoted(callOperations) + `
 - a span of the AI SDK named ` + quoted(innerSpans) + `; the spans around them repeat them
 - a span with ` + "`openinference.span.kind` `LLM`" + `, or with ` + "`llm.request.type`" + `
@@ -54,7 +55,8 @@ For each part of a call, the first attribute that the call has counts.
 
 The tests run these emitters against a scripted model, at the versions that ` + "`producertest/realclient`" + ` pins: the AI SDK
 with ` + "`@ai-sdk/otel`" + ` (Anthropic and OpenAI, whole and as a stream), and the instrumentations of ` + "`openai`" + ` by OpenInference
-and OpenLLMetry, for Node.js. Each window is the one that the model received, block by block. Emitters for Python, and the
+and OpenLLMetry, for Node.js. Each window is the one that the model received, block by block. Claude Code and Codex tell their calls by log events
+with their usage, and no window. Emitters for Python, and the
 log events of the GenAI conventions, were not run: payloads written from the published conventions stand in.
 `)
 	return b.String()

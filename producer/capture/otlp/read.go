@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,7 +27,7 @@ type Call struct {
 	Session  string // the conversation, or trace_<id> if the call names none
 	Agent    string
 	At       time.Time
-	Key      string // trace and span: the same in all records of a call
+	Key      string // trace and span, or another place: the same in all records of a call
 	Unnamed  bool   // the call names no conversation
 	Partial  []string
 }
@@ -87,14 +88,7 @@ func Logs(body []byte, fromJSON bool) (r Read, err error) {
 			for _, record := range scope.GetLogRecords() {
 				a := make(attributes)
 				a.add(record.GetAttributes())
-				name := record.GetEventName()
-				if name == "" {
-					name = textOf(a["event.name"])
-				}
-				if name == "" {
-					name = record.GetBody().GetStringValue()
-				}
-				if !slices.Contains(callEvents, name) {
+				if !a.isCallEvent(textOf(a["event.name"]), record.GetEventName(), record.GetBody().GetStringValue()) {
 					r.Left++
 					continue
 				}
@@ -151,6 +145,15 @@ func agentOf(name string) string {
 	return name
 }
 
+// isCallEvent reports whether a log record is a model call. The first name that is not empty counts.
+func (a attributes) isCallEvent(names ...string) bool {
+	name := cmp.Or(names...)
+	if name == codexEvent {
+		return a[codexCount] != nil
+	}
+	return slices.Contains(callEvents, name)
+}
+
 // add reads a model call.
 func (r *Read) add(a attributes, nanos int64, trace, span string) {
 	c := content{id: a.text(ResponseID), model: a.text(Model), answered: a.text(Answered), stop: a.text(Stop)}
@@ -165,6 +168,9 @@ func (r *Read) add(a attributes, nanos int64, trace, span string) {
 			return
 		}
 		call.Session, call.Unnamed = "trace_"+trace, true
+	}
+	if call.Key == "" && nanos > 0 {
+		call.Key = fmt.Sprint(call.Session, ":", a["event.sequence"], ":", nanos)
 	}
 	x := &call.Exchange
 	x.Dialect, x.Operation = dialectOf(a.text(Provider)), dialect.Generate
@@ -255,11 +261,8 @@ func (a attributes) usage() (u schema.ProviderUsage) {
 func (a attributes) numbers() map[string]any {
 	told := make(map[string]any)
 	for _, row := range Mapping {
-		switch n := a[row.Name].(type) {
-		case int64, float64:
-			if row.Form == Number {
-				told[row.Name] = n
-			}
+		if n := numberOf(a[row.Name]); row.Form == Number && n != nil {
+			told[row.Name] = *n
 		}
 	}
 	if len(told) == 0 {

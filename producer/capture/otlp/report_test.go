@@ -42,7 +42,7 @@ func TestReport(t *testing.T) {
 		logs    bool
 		message string
 	}{
-		{"genai-span.json", false, ""}, {"genai-span.json", false, ""}, {"genai-event.json", true, ""}, {"claude-code.json", true, ""}, {"ai-sdk.json", false, ""},
+		{"genai-span.json", false, ""}, {"genai-span.json", false, ""}, {"genai-event.json", true, ""}, {"claude-code.json", true, ""}, {"claude-code.json", true, ""}, {"ai-sdk.json", false, ""},
 	} {
 		if refused, message, err := r.Report("default", c.logs, true, payload(t, c.file)); err != nil || refused != 0 || message != c.message {
 			t.Errorf("%s: %d %q %v", c.file, refused, message, err)

@@ -85,8 +85,13 @@ func (a attributes) text(target Target) string {
 
 // number returns the first value of a target as a number of 0 or more, or nil.
 func (a attributes) number(target Target) *int64 {
+	value, _ := a.first(target)
+	return numberOf(value)
+}
+
+func numberOf(value any) *int64 {
 	var n int64
-	switch value, _ := a.first(target); value := value.(type) {
+	switch value := value.(type) {
 	case int64:
 		n = value
 	case float64:

@@ -73,6 +73,20 @@ stream_max_retries = 1
 	return c
 }
 
+// Tell lets Codex send its log events to endpoint, as JSON.
+func (c *Client) Tell(t testing.TB, endpoint string) {
+	t.Helper()
+	path := filepath.Join(c.Home, ".codex", "config.toml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text = fmt.Appendf(text, "\n[otel]\nexporter = { otlp-http = { endpoint = %q, protocol = \"json\" } }\n", endpoint)
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // CodexOfOpenAI returns Codex with its own provider. It reaches the host api.openai.com by the
 // proxy, whose authority has the certificate in the file.
 func CodexOfOpenAI(t testing.TB, proxy, certificate string) *Client {
