@@ -91,24 +91,41 @@ export class Client {
     let made = this.#guarded(type, typeof fact === "function" ? fact(last + 1) : fact, ids);
     if (made?.length > 1 && typeof fact === "function") made = this.#guarded(type, fact(last + made.length), ids);
     if (made === null) return false;
-    this.#sequences.set(session, last + made.length);
     if (this.#closed || this.#events >= this.maxQueued) {
       this.dropped += made.length;
       const lost = this.#lost.get(session) ?? { sequences: [], ids };
       made.forEach((_, i) => lost.sequences.push(last + 1 + i));
+      this.#sequences.set(session, last + made.length);
       this.#lost.set(session, lost);
       return false;
     }
     this.#reportLoss(session);
-    made.forEach((event, i) => {
-      this.#add(event, last + 1 + i);
-      used(last + 1 + i);
-    });
-    return true;
+    let queued = true;
+    for (const event of made) {
+      const sequence = (this.#sequences.get(session) ?? 0) + 1;
+      queued = this.#add(event, sequence);
+      if (!queued) continue;
+      this.#sequences.set(session, sequence);
+      used(sequence);
+    }
+    return queued;
   }
 
-  /** guarded returns the events of the redactions in a fact, and of the masked fact. */
+  /**
+   * guarded returns the events of the redactions in a fact, and of the masked fact. It returns null
+   * for a fact that is refused.
+   */
   #guarded(type, fact, ids) {
+    try {
+      return this.#masked(type, fact, ids);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#refuse("", type, [{ code: "not_json", pointer: "/data", found: "a value that holds itself", fix: "pass values that JSON can encode" }]);
+      return null;
+    }
+  }
+
+  #masked(type, fact, ids) {
     const data = {};
     const fields = new Map();
     for (const [name, value] of Object.entries(fact)) {
@@ -195,14 +212,15 @@ export class Client {
       document = JSON.stringify(event);
       if (document.includes("\\ud")) document = JSON.stringify(event, (_, value) => (typeof value === "string" ? value.toWellFormed() : value));
     } catch (error) {
-      this.#refuse(event.id, event.type, [{ code: "not_json", pointer: "/data", found: error.message, fix: "pass values that JSON can encode" }]);
-      return;
+      this.#refuse(event.id, event.type, [{ code: "not_json", pointer: "/data", found: `a value that JSON cannot encode (${error.name})`, fix: "pass values that JSON can encode" }]);
+      return false;
     }
     this.#buffer.push(document);
     this.#bytes += document.length;
     this.#events++;
     if (this.#buffer.length >= this.maxBatch || this.#bytes > 2 << 20) this.#cut();
     else this.#timer ??= setTimeout(() => this.#cut(), this.linger);
+    return true;
   }
 
   /** cut makes a batch of the buffer. The events of a batch never change. */

@@ -170,14 +170,24 @@ class Client:
                 self.dropped += len(made)
                 return False
             self._report_loss(session)
+            queued = True
             for event in made:
-                self._sequences[session] = sequence = self._sequences.get(session, 0) + 1
-                self._add(event, sequence)
-                used(sequence)
-            return True
+                sequence = self._sequences.get(session, 0) + 1
+                if queued := self._add(event, sequence):
+                    self._sequences[session] = sequence
+                    used(sequence)
+            return queued
 
     def _guarded(self, type: str, fact: Mapping[str, Any], ids: Ids) -> Optional[List[Dict[str, Any]]]:
-        """_guarded returns the events of the redactions in a fact, and of the masked fact."""
+        """_guarded returns the events of the redactions in a fact, and of the masked fact. It
+        returns None for a fact that is refused."""
+        try:
+            return self._masked(type, fact, ids)
+        except RecursionError:
+            self._refuse("", type, [{"code": "not_json", "pointer": "/data", "found": "a value that holds itself", "fix": "pass values that JSON can encode"}])
+            return None
+
+    def _masked(self, type: str, fact: Mapping[str, Any], ids: Ids) -> Optional[List[Dict[str, Any]]]:
         data: Dict[str, Any] = {"schema_version": _VERSION, "event_type": type}
         fields: Dict[Hit, List[str]] = {}
         for name, value in fact.items():
@@ -263,15 +273,14 @@ class Client:
         data = {"schema_version": _VERSION, "event_type": "context.facts.dropped", **fact}
         self._add(self._event("context.facts.dropped", data, ids), sequences[0])  # the loss takes the first lost sequence
 
-    def _add(self, event: Dict[str, Any], sequence: int) -> None:
+    def _add(self, event: Dict[str, Any], sequence: int) -> bool:
         event["sequence"] = f"{sequence:012d}"
         try:
             document = utf8(json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain))
         except (TypeError, ValueError, RecursionError) as error:
-            document = None
-            self._refuse(event["id"], event["type"], [{"code": "not_json", "pointer": "/data", "found": str(error), "fix": "pass values that JSON can encode"}])
-        if document is None:
-            return
+            found = f"a value that JSON cannot encode ({type(error).__name__})"  # the error may quote the value
+            self._refuse(event["id"], event["type"], [{"code": "not_json", "pointer": "/data", "found": found, "fix": "pass values that JSON can encode"}])
+            return False
         self._buffer.append(document)
         self._bytes += len(document)
         self._events += 1
@@ -282,6 +291,7 @@ class Client:
         if len(self._buffer) >= self.max_batch or self._bytes > 2 << 20:
             self._due = 0
             self._changed.notify_all()
+        return True
 
     def _begin(self) -> None:
         if not self._threads:
