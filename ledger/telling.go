@@ -34,6 +34,7 @@ func (b *Batch) tells(e *schema.Event, tenant string) {
 type toldSource struct {
 	toldSession
 	source string
+	from   time.Time // of its first fact
 	reach  time.Time // of its last fact
 	begun  time.Time // time of recording of its first fact
 }
@@ -46,14 +47,13 @@ type retoldRow struct {
 	Since   time.Time `ch:"since"`
 }
 
-// retold returns the tellings that do not count. Of the tellings of a log one counts: the one that
-// reaches furthest, then that of the highest revision, then one with texts.
+// retold returns the tellings that do not count: those that another one tells better.
 func retold(all []toldSource) []retoldRow {
 	var rows []retoldRow
 	for _, t := range all {
 		row := retoldRow{Tenant: t.tenant, Session: t.session, Source: t.source}
 		for _, o := range all {
-			if o.log() == t.log() && o.compare(t) > 0 && (row.Since.IsZero() || o.begun.Before(row.Since)) {
+			if o.better(t) && (row.Since.IsZero() || o.begun.Before(row.Since)) {
 				row.Since = o.begun
 			}
 		}
@@ -64,22 +64,21 @@ func retold(all []toldSource) []retoldRow {
 	return rows
 }
 
-// toldLog is what tellings tell.
-type toldLog struct {
-	toldSession
-	source string // without the telling
-}
-
-func (t toldSource) log() toldLog {
-	parsed, _ := telling.Parse(t.source)
-	return toldLog{t.toldSession, parsed.Log}
-}
-
-// compare orders tellings of one log. The one that counts comes last.
-func (t toldSource) compare(o toldSource) int {
-	a, _ := telling.Parse(t.source)
-	b, _ := telling.Parse(o.source)
-	return cmp.Or(t.reach.Compare(o.reach), a.Compare(b), cmp.Compare(t.source, o.source))
+// better reports whether t tells a log better than o. Of the tellings of a log one counts: the one that
+// reaches furthest, then that of the highest revision, then one with texts. Revision 1 had no word for
+// a log that begins in the middle of a session. Its telling of one is told better by a slice that
+// begins as early and reaches as far.
+func (t toldSource) better(o toldSource) bool {
+	mine, _ := telling.Parse(t.source)
+	other, _ := telling.Parse(o.source)
+	switch {
+	case t.toldSession != o.toldSession:
+		return false
+	case mine.Log == other.Log:
+		return cmp.Or(t.reach.Compare(o.reach), mine.Compare(other), cmp.Compare(t.source, o.source)) > 0
+	}
+	return other.Revision == 1 && mine.Revision > 1 && strings.HasPrefix(mine.Log, other.Log+":from:") &&
+		!t.from.After(o.from) && !t.reach.Before(o.reach)
 }
 
 // retell brings the table retold up to date for the sessions of a batch, whose rows must be stored.
@@ -96,7 +95,7 @@ func retell(ctx context.Context, l *Ledger, b *Batch, epoch uint64) error {
 	var all []toldSource
 	for row := range l.sql.Rows(ctx, "tellings", of) {
 		var t toldSource
-		if err := row.Scan(&t.tenant, &t.session, &t.source, &t.reach, &t.begun); err != nil {
+		if err := row.Scan(&t.tenant, &t.session, &t.source, &t.from, &t.reach, &t.begun); err != nil {
 			return fmt.Errorf("look for tellings of one log: %w", err)
 		}
 		all = append(all, t)

@@ -26,7 +26,7 @@ func TestTheTellingThatReachesFurthestCounts(t *testing.T) {
 			last++
 			b.Last, b.Messages, b.RecordedAt = last, b.Messages+1, recordedAt.Add(time.Duration(last)*time.Second)
 			var fact schema.Fact = &schema.UsageRecorded{CallID: fmt.Sprint("call-", at)}
-			if at == 0 {
+			if at == from {
 				fact = &schema.ScopeOpened{RunID: "s", RootRunID: "s", ScopeKind: "session"}
 			}
 			ids := schema.Correlation{Tenant: tenant, Agent: "a", SessionID: "s", ThreadID: "s", RunID: "s", RootRunID: "s"}
@@ -76,6 +76,12 @@ func TestTheTellingThatReachesFurthestCounts(t *testing.T) {
 	check("acme  since 14", "acme ;r2;bare;x since 17")
 	tell("acme", ";r3;bare;x", 0, 3) // a log that was cut
 	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r3;bare;x since 14")
+	tell("initech", "", 3, 5)
+	tell("initech", ":from:b;r2;bare;x", 4, 6)
+	tell("initech", ":from:c;r2;bare;x", 2, 4)
+	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r3;bare;x since 14")
+	tell("initech", ":from:a;r2;bare;x", 3, 5)
+	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r3;bare;x since 14", "initech  since 37")
 	tell("acme", ";r3;bare;x", 4, 4)
-	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r2;text;x since 24")
+	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r2;text;x since 24", "initech  since 37")
 }
