@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	osexec "os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 )
 
 // holdDir makes the test binary start servers in a folder and keep them running, as a parent that
@@ -250,6 +252,61 @@ func TestMalformedBytesDoNotAbortTheEngine(t *testing.T) {
 	mustExec(t, connect(t, s.ClickHouseDSN()), "SELECT 1")
 	if s.EnginePID() != pid || s.Restarts() != 0 {
 		t.Error("the engine was restarted")
+	}
+}
+
+// onMessage is a log handler that calls a function at a message.
+type onMessage struct {
+	slog.Handler
+	message string
+	call    func()
+}
+
+func (h onMessage) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h onMessage) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		h.call()
+	}
+	return nil
+}
+
+func (h onMessage) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// TestLateOrphan: an engine that locks the folder after the check, and then ends, delays the start
+// and does not end it.
+func TestLateOrphan(t *testing.T) {
+	t.Parallel()
+	first := startClickHouse(t)
+	c := first.config
+	c.Dir = t.TempDir()
+	data := filepath.Join(c.Dir, "clickhouse", "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.Create(filepath.Join(data, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer status.Close()
+	if err := unix.Flock(int(status.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	waited := 0
+	c.Log = slog.New(onMessage{slog.DiscardHandler, "waiting for the engine of an earlier start to end", func() {
+		waited++
+		_ = unix.Flock(int(status.Fd()), unix.LOCK_UN)
+	}})
+	e := newEngine(c, first.creds, first.engine.program)
+	if err := e.choosePorts(portsOf(c)); err != nil {
+		t.Fatal(err)
+	}
+	child, err := e.launchAfterOrphan(t.Context())
+	if err != nil || waited != 1 {
+		t.Fatalf("%v after %d waits", err, waited)
+	}
+	if err := child.stop(c.StopTimeout); err != nil {
+		t.Error(err)
 	}
 }
 

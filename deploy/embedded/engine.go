@@ -70,7 +70,7 @@ func startEngine(ctx context.Context, c Config, creds credentials, p *ports) (*e
 		return nil, err
 	}
 	for {
-		child, err := e.launch(ctx)
+		child, err := e.launchAfterOrphan(ctx)
 		if err == nil {
 			e.child.Store(child)
 			break
@@ -91,6 +91,19 @@ func (e *engine) choosePorts(p *ports) (err error) {
 		e.http, err = p.choose(listenerClickHouseHTTP, e.tcp)
 	}
 	return err
+}
+
+// launchAfterOrphan is launch, and waits once more for the engine of a killed parent. An engine
+// that was still starting when its parent was killed locks the folder late.
+func (e *engine) launchAfterOrphan(ctx context.Context) (*engineChild, error) {
+	child, err := e.launch(ctx)
+	if !errors.Is(err, errFolderInUse) {
+		return child, err
+	}
+	if err := e.waitForOrphan(ctx); err != nil {
+		return nil, err
+	}
+	return e.launch(ctx)
 }
 
 // launch starts a child and waits until the child is ready. On an error no child is left.
