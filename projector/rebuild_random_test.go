@@ -81,7 +81,8 @@ func (f *fixture) publishRandom(draw *rand.Rand, n int) {
 	f.flush()
 }
 
-// sameRows compares the tables with the rebuilt ones and returns the number of tables.
+// sameRows compares the tables with the rebuilt ones and returns the number of tables that a
+// rebuild compares, too. A rebuild carries the table retold over as it is.
 func (f *fixture) sameRows() (tables int) {
 	f.t.Helper()
 	rows, err := f.sql.Query(f.t.Context(), "SELECT database, name FROM system.tables WHERE database = concat(currentDatabase(), '_rebuild') AND name NOT IN ('commits', 'rebuild_state')")
@@ -89,7 +90,9 @@ func (f *fixture) sameRows() (tables int) {
 	for rows.Next() {
 		var database, name string
 		f.must(rows.Scan(&database, &name))
-		tables++
+		if name != "retold" {
+			tables++
+		}
 		live, rebuilt := name+" FINAL", database+"."+name+" FINAL"
 		for _, pair := range [][2]string{{live, rebuilt}, {rebuilt, live}} {
 			if n := f.count(fmt.Sprintf("SELECT count() FROM (SELECT * FROM %s EXCEPT SELECT * FROM %s)", pair[0], pair[1])); n > 0 {
