@@ -67,6 +67,9 @@ func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string)
 	if tap != nil {
 		defer tap.End()
 	}
+	// The server would otherwise read and close the request's body when the answer begins. Base, which
+	// may not have met its end, would take that for a failed request and cut the answer.
+	_ = http.NewResponseController(w).EnableFullDuplex() // fails where no server has to be told
 	response, err := u.Base.RoundTrip(out)
 	if err != nil {
 		if in.Context().Err() != nil {
