@@ -41,7 +41,7 @@ type Batch struct {
 	duplicates column.Rows[row.Duplicate]
 	replays    column.Rows[row.Replay]
 	logHashes  column.Rows[logRow]
-	told       []toldSession
+	told       map[toldSession]bool
 	// Rules is the version of the rules that made the rows. The zero value is NewestRules.
 	Rules Rules
 	// Log is the transparency log with the batch's leaves. The zero Log means no log.
@@ -79,7 +79,8 @@ func (b *Batch) tables() []column.Table {
 // Reset empties the batch for another range. The memory of the last range is kept and reused.
 // Nothing may be writing it.
 func (b *Batch) Reset(r Range) {
-	b.Range, b.Log, b.Rules, b.told = r, Log{}, 0, b.told[:0]
+	b.Range, b.Log, b.Rules = r, Log{}, 0
+	clear(b.told)
 	for _, t := range b.tables() {
 		t.Reset()
 	}

@@ -25,9 +25,10 @@ func (b *Batch) tells(e *schema.Event, tenant string) {
 	if !strings.HasPrefix(e.Source, telling.ImportSource) || !strings.Contains(e.Source, ";") {
 		return
 	}
-	if one := (toldSession{tenant, e.SessionID}); !slices.Contains(b.told, one) {
-		b.told = append(b.told, one)
+	if b.told == nil {
+		b.told = make(map[toldSession]bool)
 	}
+	b.told[toldSession{tenant, e.SessionID}] = true
 }
 
 // toldSource is a source that tells a log, and what is stored of it.
@@ -88,7 +89,7 @@ func retell(ctx context.Context, l *Ledger, b *Batch, epoch uint64) error {
 		return nil
 	}
 	var tenants, sessions []string
-	for _, s := range b.told {
+	for s := range b.told {
 		tenants, sessions = append(tenants, s.tenant), append(sessions, s.session)
 	}
 	of := chsql.Params{"tenants": chsql.Texts(tenants), "sessions": chsql.Texts(sessions)}

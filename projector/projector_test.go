@@ -443,3 +443,25 @@ func TestPoisonThatTheQuarantineStreamWouldRefuse(t *testing.T) {
 	}
 	f.exact("")
 }
+
+// TestNoticesHoldNothingBack: messages are quarantined and projected while no notice can be stored.
+func TestNoticesHoldNothingBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	notices, err := f.js.Stream(t.Context(), schema.NoticeStream)
+	f.must(err)
+	config := notices.CachedInfo().Config
+	config.MaxMsgSize = 1
+	_, err = f.js.UpdateStream(t.Context(), config)
+	f.must(err)
+	f.publishMix(0, 20)
+	f.publish(schema.Message{Subject: "ctx.v1.noise", Data: []byte("no CloudEvent")})
+	if got := f.project(); got.Committed != 21 || got.Quarantined == 0 {
+		t.Errorf("projected %+v", got)
+	}
+	info, err := notices.Info(t.Context())
+	f.must(err)
+	if info.State.Msgs != 0 {
+		t.Errorf("%d notices were stored", info.State.Msgs)
+	}
+}

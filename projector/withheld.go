@@ -62,7 +62,8 @@ func (s *shared) deleteWithheld(ctx context.Context, places []ledger.Position) e
 }
 
 // quarantine copies quarantined messages to the quarantine stream, and tells their tenants. A
-// rebuild does both only for newly recognised messages, because the other copies exist.
+// rebuild does both only for newly recognised messages, because the other copies exist. Notices
+// that cannot be published hold nothing back: the table quarantine has every message.
 func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if s.rebuild != nil {
 		refused = slices.DeleteFunc(slices.Clone(refused), func(e decode.Event) bool { return !s.rebuild.finds(e) })
@@ -70,7 +71,14 @@ func (s *shared) quarantine(ctx context.Context, refused []decode.Event) error {
 	if err := quarantine.Publish(ctx, s.config.JetStream, refused); err != nil {
 		return err
 	}
-	return quarantine.Notify(ctx, s.config.JetStream, s.source.Info.Config.Name, refused)
+	err := quarantine.Notify(ctx, s.config.JetStream, s.source.Info.Config.Name, refused)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		s.config.Log.Warn("tenants were not told which of their messages were quarantined", "event", "notices_lost", "error", err)
+	}
+	return nil
 }
 
 // deleteLeft deletes messages with withheld values that the writer of the last committed range

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
@@ -17,9 +18,14 @@ import (
 // unknownSource stands for the source of an event whose envelope could not be read.
 const unknownSource = "unknown"
 
+// patience is how long a notice may wait for its acknowledgment. A server whose configuration does
+// not allow notices never answers.
+const patience = time.Second
+
 // Notify tells the tenants which of their messages were quarantined. A message outside the
 // subjects of a tenant has no notice. The message id removes repeats. An installation without the
-// stream of notices has none, until `ctxledger migrate` creates the stream.
+// stream of notices has none, until `ctxledger migrate` creates the stream. The first error ends the
+// call.
 func Notify(ctx context.Context, js jetstream.JetStream, stream string, messages []decode.Event) error {
 	for i := range messages {
 		e := &messages[i]
@@ -37,7 +43,10 @@ func Notify(ctx context.Context, js jetstream.JetStream, stream string, messages
 			source = unknownSource
 		}
 		msg := &nats.Msg{Subject: schema.NoticeSubject(tenant, source), Data: data}
-		_, err = js.PublishMsg(ctx, msg, jetstream.WithMsgID(fmt.Sprintf("%s:%d", e.Position.Incarnation, e.Position.StreamSeq)), jetstream.WithRetryAttempts(0))
+		id := fmt.Sprintf("%s:%d", e.Position.Incarnation, e.Position.StreamSeq)
+		attempt, cancel := context.WithTimeout(ctx, patience)
+		_, err = js.PublishMsg(attempt, msg, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+		cancel()
 		switch {
 		case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 			return nil

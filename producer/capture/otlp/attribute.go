@@ -138,7 +138,7 @@ var Mapping = []Attribute{
 var (
 	// callEvents are the names of log records that are model calls.
 	callEvents = []string{"gen_ai.client.inference.operation.details", "claude_code.api_request", "api_request"}
-	// codexEvent is the name of the log records of Codex, of which those with codexCount are calls.
+	// Log records of Codex have the name codexEvent. Records with codexCount are model calls.
 	codexEvent, codexCount = "codex.sse_event", "input_token_count"
 	// callOperations are the values of gen_ai.operation.name that are model calls.
 	callOperations = []string{"chat", "generate_content", "text_completion"}

@@ -54,10 +54,10 @@ func (t *Telemetry) Report(tenant string, logs, fromJSON bool, body []byte) (int
 func (t *Telemetry) open() (*otlp.Reporter, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reporter != nil || t.closed {
-		if t.closed {
-			return nil, errors.New("the server ends")
-		}
+	switch {
+	case t.closed:
+		return nil, errors.New("the server ends")
+	case t.reporter != nil:
 		return t.reporter, nil
 	}
 	address, err := t.address()
