@@ -17,12 +17,12 @@ import (
 	"github.com/ctxledger/ctxledger/producer/capture/observe"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 )
 
 const (
-	agent   = "claude-code" // as captures and logs name it
-	prefix  = "urn:ctxledger:import:claude-bodies"
-	telling = ":body"
+	agent  = "claude-code" // as captures and logs name it
+	ending = ":body"
 
 	requestSuffix  = ".request.json"
 	responseSuffix = ".response.json"
@@ -33,7 +33,7 @@ const maxBodyBytes = dialect.MaxAnswerBytes
 
 var (
 	bodies    = model.NewTool(model.FormatClaudeBodies)
-	namespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte(prefix))
+	namespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte(telling.ImportSource+string(model.FormatClaudeBodies)))
 )
 
 // bodyImport is one import of one folder.
@@ -143,7 +143,7 @@ func (im *bodyImport) line(line []byte, number int, last bool) error {
 	s.last = at
 	return im.observe(s, x, observe.Call{
 		At: at, Agent: agent, RequestID: e.RequestID, Fidelity: schema.FidelitySerialized, Partial: partial,
-		StoreText: im.Opts.StoreText, Telling: telling,
+		StoreText: im.Opts.StoreText, Telling: ending,
 	}, number)
 }
 
@@ -245,7 +245,7 @@ func (im *bodyImport) event(s *session, f *observe.Fact, fact schema.Fact) (*sch
 	ids.Tenant = im.Opts.Tenant
 	parts := slices.Concat([]string{im.Opts.Tenant, s.ID, string(f.EventType())}, f.Name)
 	id := uuid.NewSHA1(namespace, []byte(strings.Join(parts, "\x00"))).String()
-	e, err := schema.NewEvent(fact, id, prefix+":"+s.ID, f.At, ids)
+	e, err := schema.NewEvent(fact, id, model.SourceOf(im.Writer, s.ID), f.At, ids)
 	if err != nil || len(e.Data) > schema.MaxEventBytes {
 		return nil, false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/importer/claudebodies"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/telling"
 )
 
 // folder is a folder of bodies.
@@ -64,10 +65,15 @@ var key, _ = schema.NewKey(bytes.NewReader(bytes.Repeat([]byte{7}, 64)), time.Un
 // read imports the folder.
 func (f *folder) read() (events []*schema.Event, report model.Report) {
 	f.t.Helper()
+	return f.readWith(false)
+}
+
+func (f *folder) readWith(texts bool) (events []*schema.Event, report model.Report) {
+	f.t.Helper()
 	text := strings.Join(f.lines, "\n")
 	f.write("index.jsonl", text)
 	opts := model.Options{
-		Tenant: "default", Key: key, Equality: schema.KeyRing{Keys: []schema.Key{key}}.Equality(),
+		Tenant: "default", StoreText: texts, Key: key, Equality: schema.KeyRing{Keys: []schema.Key{key}}.Equality(),
 		Count: func(_, text string) (int64, string) { return int64(len(text)), "bytes" },
 	}
 	report, err := claudebodies.Import(context.Background(), f.index, strings.NewReader(text), opts, func(e *schema.Event) error {
@@ -84,6 +90,26 @@ func (f *folder) read() (events []*schema.Event, report model.Report) {
 }
 
 func same(a, b *schema.Event) bool { return a.Digest() == b.Digest() }
+
+// TestTellingsOfAFolder: an import with texts gives the same ids from another source.
+func TestTellingsOfAFolder(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.call("s;1/2", "msg_1", "one")
+	f.call("s;1/2", "msg_2", "one", "two")
+	bare, _ := f.read()
+	full, _ := f.readWith(true)
+	if len(bare) == 0 || len(full) != len(bare) {
+		t.Fatalf("%d facts with texts, %d without", len(full), len(bare))
+	}
+	for i, e := range full {
+		was, _ := telling.Parse(bare[i].Source)
+		now, ok := telling.Parse(e.Source)
+		if !ok || e.ID != bare[i].ID || now.Log != telling.ImportSource+"claude-bodies:s%3B1%2F2" || was.Log != now.Log || was.Texts || !now.Texts {
+			t.Errorf("fact %d is %s of %s, without texts %s of %s", i, e.ID, e.Source, bare[i].ID, bare[i].Source)
+		}
+	}
+}
 
 // TestFolderGrows: a folder that has grown gives the earlier events first, unchanged.
 func TestFolderGrows(t *testing.T) {

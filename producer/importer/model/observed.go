@@ -6,6 +6,9 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
+// SourceOf returns the source of events of a session that a parser makes itself.
+func SourceOf(w *Writer, session string) string { return logSource(w.tool.name, session) + w.telling }
+
 // Emit emits an event that a parser made itself, and counts it for w. line is the line of the event's
 // record.
 func Emit(w *Writer, line int, e *schema.Event, fact schema.Fact) error {

@@ -65,7 +65,7 @@ type session struct {
 
 func newThread(tool string, key ThreadKey, s *session) *Thread {
 	t := &Thread{
-		Key: key, Session: s, sources: sources{source: telling.ImportSource + tool + ":" + url.PathEscape(key.Session)},
+		Key: key, Session: s, sources: sources{source: logSource(tool, key.Session)},
 		place: place{RootRun: key.Session},
 	}
 	if !key.Main() {
@@ -73,6 +73,11 @@ func newThread(tool string, key ThreadKey, s *session) *Thread {
 		t.ParentRun = key.Session
 	}
 	return t
+}
+
+// logSource returns the source of a session's log, without the telling.
+func logSource(tool, session string) string {
+	return telling.ImportSource + tool + ":" + url.PathEscape(session)
 }
 
 // Slice makes the thread a later slice of a session, which begins with the record. The slice has a
