@@ -41,7 +41,7 @@ the stream sequence, the time of the fact, its kind, its subject and its session
 sequence, the time at which the stream stored it, code, field, source and id.`,
 		Example: `  ctxledger tail
   ctxledger tail --type context.compaction -n 100 --no-follow
-  ctxledger tail --quarantined
+  ctxledger tail --quarantined -n 100 --no-follow
   ctxledger tail -o json | jq .type`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

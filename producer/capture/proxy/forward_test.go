@@ -1,0 +1,75 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lateEnd sends requests as the transport does whose goroutine gets no processor between the last byte of
+// a body and the body's end: it reads the end when the answer has begun.
+type lateEnd struct {
+	http.RoundTripper
+	begun chan struct{}
+}
+
+func (l lateEnd) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Body = &lateBody{r.Body, r.ContentLength, l.begun}
+	return l.RoundTripper.RoundTrip(r)
+}
+
+type lateBody struct {
+	io.ReadCloser
+	left  int64
+	begun chan struct{}
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		<-b.begun
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// TestAnswerBeforeTheEndOfTheRequest: an answer that begins before the proxy has met the end of the
+// request's body is not cut.
+func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
+	t.Parallel()
+	more := make(chan struct{})
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 5))
+		_, _ = io.WriteString(w, "one ")
+		_ = http.NewResponseController(w).Flush()
+		<-more
+		_, _ = io.WriteString(w, "two")
+	}))
+	t.Cleanup(provider.Close)
+	address, err := url.Parse(provider.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	u := &Upstream{URL: address, Base: lateEnd{NewTransport(), begun}}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, r.RequestURI) }))
+	t.Cleanup(proxy.Close)
+	response, err := http.Post(proxy.URL, "text/plain", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	first := make([]byte, 4)
+	if _, err := io.ReadFull(response.Body, first); err != nil || string(first) != "one " {
+		t.Fatalf("the answer begins with %q, %v", first, err)
+	}
+	close(begun)
+	time.AfterFunc(50*time.Millisecond, func() { close(more) }) // the transport meets the end first
+	if rest, err := io.ReadAll(response.Body); err != nil || string(rest) != "two" {
+		t.Errorf("the answer ends with %q, %v", rest, err)
+	}
+}
