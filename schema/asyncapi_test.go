@@ -109,7 +109,7 @@ func asyncStreams() object {
 			o["discard"] = "new"
 		}
 		if s.MaxAge > 0 {
-			o["max_age_seconds"], o["max_bytes"], o["max_messages_per_subject"] = int(s.MaxAge.Seconds()), s.MaxBytes, s.MaxPerSubject
+			o["max_age_seconds"], o["max_messages"], o["max_messages_per_subject"] = int(s.MaxAge.Seconds()), s.MaxMessages, s.MaxPerSubject
 		}
 		if s.Duplicates > 0 {
 			o["duplicate_window_seconds"] = int(s.Duplicates.Seconds())

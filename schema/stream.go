@@ -21,9 +21,10 @@ type Stream struct {
 	// DiscardNew makes a full stream refuse new messages. A full stream then never drops
 	// acknowledged messages.
 	DiscardNew bool
-	// MaxAge, MaxBytes and MaxPerSubject limit a stream whose old messages may go; 0 is no limit.
-	MaxAge                  time.Duration
-	MaxBytes, MaxPerSubject int64
+	// MaxAge, MaxMessages and MaxPerSubject limit a stream whose old messages may go; 0 is no limit. A
+	// limit of bytes would reserve them on the server, and a server without room would refuse the stream.
+	MaxAge                     time.Duration
+	MaxMessages, MaxPerSubject int64
 	// Metadata is the metadata of the stream; nil for none.
 	Metadata map[string]string
 }
@@ -52,7 +53,7 @@ func OtherStreams() []Stream {
 		{Name: CheckpointStream, Subjects: []string{"ctx.checkpoints.>"}, Description: "ctxledger signed log heads", DiscardNew: true},
 		{
 			Name: NoticeStream, Subjects: []string{noticePrefix + ">"}, Description: "ctxledger notices to publishers", Duplicates: 2 * time.Minute,
-			MaxAge: 7 * 24 * time.Hour, MaxBytes: 64 << 20, MaxPerSubject: 1000,
+			MaxAge: 7 * 24 * time.Hour, MaxMessages: 50_000, MaxPerSubject: 1000,
 		},
 	}
 }

@@ -70,10 +70,10 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 func streamConfig(s schema.Stream) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name: s.Name, Subjects: s.Subjects, Description: s.Description, AllowAtomicPublish: s.AtomicPublish, Duplicates: s.Duplicates,
-		Metadata: s.Metadata, MaxAge: s.MaxAge, MaxBytes: s.MaxBytes, MaxMsgsPerSubject: s.MaxPerSubject,
+		Metadata: s.Metadata, MaxAge: s.MaxAge, MaxMsgs: s.MaxMessages, MaxMsgsPerSubject: s.MaxPerSubject,
 	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = -1
+	if c.MaxMsgs == 0 {
+		c.MaxMsgs = -1
 	}
 	if c.MaxMsgsPerSubject == 0 {
 		c.MaxMsgsPerSubject = -1
