@@ -124,25 +124,44 @@ func (b *Set) exchange(ctx context.Context, name string, rebuilt uuid.UUID) erro
 	const attempts, pause = 20, 50 * time.Millisecond
 	var err error
 	for range attempts {
-		tables, findErr := b.find(ctx)
-		if findErr != nil {
-			return findErr
+		var at tableName
+		if at, err = b.where(ctx, rebuilt); err == nil {
+			if at == (tableName{b.own, name}) {
+				return nil
+			}
+			fence := name + "_" + rand.Text()[:8]
+			if err = b.fence(ctx, at.name, fence, rebuilt); err == nil {
+				err = b.exec(ctx, "exchange", chsql.Params{"table": chsql.Text(name), "other": chsql.Text(fence)})
+			}
 		}
-		at, ok := tables[rebuilt]
-		if at == (tableName{b.own, name}) {
-			return nil
-		}
-		if !ok { // the list is no snapshot: one that is being renamed may be in neither place
-			err = fmt.Errorf("the rebuilt table %s is not there", rebuilt)
+		if err != nil {
 			time.Sleep(pause)
-			continue
 		}
-		fence := name + "_" + rand.Text()[:8]
-		if err = b.exec(ctx, "rename", chsql.Params{"from": chsql.Text(at.name), "to": chsql.Text(fence)}); err != nil {
-			time.Sleep(pause)
-			continue
-		}
-		err = b.exec(ctx, "exchange", chsql.Params{"table": chsql.Text(name), "other": chsql.Text(fence)})
+	}
+	return err
+}
+
+// where returns where the table with this UUID is. The list of tables is no snapshot: one that
+// another process renames may be in neither place.
+func (b *Set) where(ctx context.Context, rebuilt uuid.UUID) (tableName, error) {
+	tables, err := b.find(ctx)
+	at, ok := tables[rebuilt]
+	if err == nil && !ok {
+		err = fmt.Errorf("the rebuilt table %s is not there", rebuilt)
+	}
+	return at, err
+}
+
+// fence renames a table of the set to a name that only the caller knows, so that no other process
+// exchanges it. Without an error the table is the rebuilt one. Another process may have exchanged
+// it for the replaced table since the caller read its name; to exchange that would undo the swap.
+func (b *Set) fence(ctx context.Context, from, to string, rebuilt uuid.UUID) error {
+	if err := b.exec(ctx, "rename", chsql.Params{"from": chsql.Text(from), "to": chsql.Text(to)}); err != nil {
+		return err
+	}
+	at, err := b.where(ctx, rebuilt)
+	if err == nil && at.name != to {
+		err = fmt.Errorf("the table %s was exchanged by another process", from)
 	}
 	return err
 }

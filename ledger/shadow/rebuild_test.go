@@ -135,6 +135,17 @@ func TestALateExchangeFindsNothing(t *testing.T) {
 			t.Errorf("a late exchange ended with %v", err)
 		}
 	}
+	tables, err := set.find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, at := range tables { // the name that the replaced table has now is the last one of the rebuilt table
+		if at.database == set.name && strings.HasPrefix(at.name, "events_") && id != s.ids["events"] {
+			if err := set.fence(t.Context(), at.name, "events_late", s.ids["events"]); err == nil {
+				t.Error("a late fence holds the replaced table")
+			}
+		}
+	}
 	if _, err := Of(live).FinishSwap(t.Context()); err != nil {
 		t.Fatal(err)
 	}

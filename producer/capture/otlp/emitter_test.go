@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,7 @@ func TestEmitters(t *testing.T) {
 			if len(r.errs) > 0 || r.read.Refused > 0 || len(r.read.Calls) != 2 {
 				t.Fatalf("%d calls, %d refused, %v", len(r.read.Calls), r.read.Refused, r.errs)
 			}
+			slices.SortFunc(r.read.Calls, func(a, b Call) int { return a.At.Compare(b.At) }) // each span has its own request, which may arrive late
 			var received []*modelserver.Request
 			for _, call := range server.Calls() {
 				if bytes.Contains(call.Body, []byte(`"`+emitter+`"`)) {
