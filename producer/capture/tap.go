@@ -178,6 +178,17 @@ func (t *Tap) Sent(p []byte) {
 	}
 }
 
+// Resend copies bytes of the request's body to p, from the given position on, for a body that is
+// sent again. Resend returns 0 if the bytes are not kept.
+func (t *Tap) Resend(p []byte, from int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || from >= t.sent.Len() {
+		return 0
+	}
+	return copy(p, t.sent.Bytes()[from:])
+}
+
 // Answered notes the head of the response. uncompressed says that the body comes without the
 // encoding that the header names.
 func (t *Tap) Answered(status int, h http.Header, uncompressed bool) {

@@ -10,6 +10,8 @@
 // directions. No header is added. Each chunk is flushed as it comes. A client that leaves aborts
 // its request upstream, and a response that breaks off breaks off for the client too. Hop-by-hop
 // headers, the order between names, the reason phrase and the borders of chunks may change.
+// A request that meets a connection which the provider closes is sent once more on another one,
+// as long as no byte of an answer came and the provider had no time to work on it.
 // A WebSocket passes with its compression as it is, and a copy of its bytes is read in the
 // background. Other connections that change their protocol pass unread; they are counted.
 //

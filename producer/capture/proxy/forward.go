@@ -59,7 +59,7 @@ func endToEnd(h http.Header) http.Header {
 
 // serve forwards a request. target is its raw path and query.
 func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string) {
-	out, tap := u.request(in, target)
+	out, body, tap := u.request(in, target)
 	if in.Header.Get("Upgrade") != "" {
 		u.upgrade(w, in, out)
 		return
@@ -70,7 +70,7 @@ func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string)
 	// The server would otherwise read and close the request's body when the answer begins. Base, which
 	// may not have met its end, would take that for a failed request and cut the answer.
 	_ = http.NewResponseController(w).EnableFullDuplex() // fails where no server has to be told
-	response, err := u.Base.RoundTrip(out)
+	response, err := u.send(out, body)
 	if err != nil {
 		if in.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
@@ -79,6 +79,17 @@ func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string)
 		return
 	}
 	defer response.Body.Close()
+	if tap != nil {
+		tap.Answered(response.StatusCode, response.Header, response.Uncompressed)
+	}
+	begin(w, response)
+	if err := pass(w, response.Body, tap); err != nil {
+		panic(http.ErrAbortHandler) // the client sees that the response broke off
+	}
+}
+
+// begin sends the head of a response.
+func begin(w http.ResponseWriter, response *http.Response) {
 	header := w.Header()
 	for name, values := range endToEnd(response.Header) {
 		header[name] = values
@@ -88,13 +99,7 @@ func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string)
 			header[name] = nil
 		}
 	}
-	if tap != nil {
-		tap.Answered(response.StatusCode, response.Header, response.Uncompressed)
-	}
 	w.WriteHeader(response.StatusCode)
-	if err := pass(w, response.Body, tap); err != nil {
-		panic(http.ErrAbortHandler) // the client sees that the response broke off
-	}
 }
 
 // reason describes a failure without the address, which may hold a credential.
@@ -110,9 +115,9 @@ func reason(err error) string {
 	return "no response"
 }
 
-// request returns the request for the provider, and its tap. The tap is nil for requests
+// request returns the request for the provider, its body, and its tap. The tap is nil for requests
 // without a window.
-func (u *Upstream) request(in *http.Request, target string) (*http.Request, *capture.Tap) {
+func (u *Upstream) request(in *http.Request, target string) (*http.Request, *sending, *capture.Tap) {
 	out := in.Clone(in.Context())
 	out.RequestURI, out.Close = "", false
 	out.URL = u.address(target)
@@ -123,17 +128,20 @@ func (u *Upstream) request(in *http.Request, target string) (*http.Request, *cap
 	if _, has := out.Header["User-Agent"]; !has {
 		out.Header["User-Agent"] = []string{""} // the transport would add its own
 	}
+	body := &sending{kept: new(unrecorded)}
 	if in.ContentLength == 0 {
 		out.Body = nil
+	} else {
+		body.from = in.Body
 	}
 	if u.Recorder == nil {
-		return out, nil
+		return out, body, nil
 	}
 	tap := u.Recorder.Tap(in)
-	if tap != nil && out.Body != nil {
-		out.Body = &sent{ReadCloser: out.Body, tap: tap}
+	if tap != nil {
+		body.kept = tap
 	}
-	return out, tap
+	return out, body, tap
 }
 
 // address returns the URL whose request line has exactly the target.
@@ -148,17 +156,6 @@ func (u *Upstream) address(target string) *url.URL {
 		address.Opaque = path
 	}
 	return address
-}
-
-type sent struct {
-	io.ReadCloser
-	tap *capture.Tap
-}
-
-func (s *sent) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	s.tap.Sent(p[:n])
-	return n, err
 }
 
 // pass copies a response and flushes each piece.
@@ -200,10 +197,7 @@ func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
 	defer response.Body.Close()
 	remote, switched := response.Body.(io.ReadWriteCloser)
 	if response.StatusCode != http.StatusSwitchingProtocols || !switched {
-		for name, values := range endToEnd(response.Header) {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(response.StatusCode)
+		begin(w, response)
 		_ = pass(w, response.Body, nil)
 		return
 	}
