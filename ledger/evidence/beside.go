@@ -12,10 +12,11 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // mostRounds bounds the queries of lookBeside. Each query can find facts that name further facts.
-const mostRounds = 16
+const mostRounds = 16 + schema.MaxAssemblyChain
 
 // lookBeside finds facts outside of the scope that describe ids named in the scope. An example is
 // the system prompt in a turn's window. The documents are built once without files to find the

@@ -127,6 +127,9 @@ func (x *export) prepare() error {
 	}
 	x.header = x.config.Header
 	x.header.Logs, x.header.Elsewhere, x.header.Rules = nil, nil, pack.Rules
+	if err := x.findTellings(); err != nil {
+		return err
+	}
 	beside, err := x.lookBeside(found)
 	if err != nil {
 		return err
@@ -153,6 +156,16 @@ func (x *export) prepare() error {
 	}
 	if s := x.header.Scope; s.Kind != pack.ScopeSession {
 		x.header.Elsewhere, err = read.Of(x.ledger).ScopeOutside(x.ctx, x.scope, s.SealKinds())
+	}
+	return err
+}
+
+// findTellings names the sources of the session that another source tells better.
+func (x *export) findTellings() error {
+	found, err := read.RetoldIn(x.ctx, read.Of(x.ledger), x.scope)
+	x.header.Retold = nil
+	for _, r := range found {
+		x.header.Retold = append(x.header.Retold, pack.Retold(r))
 	}
 	return err
 }
@@ -193,6 +206,9 @@ func (x *export) hideScope() {
 	s := &x.header.Scope
 	for _, id := range []*string{&s.Tenant, &s.Session, &s.Run, &s.Turn, &s.Task, &s.Attempt} {
 		*id = x.hide.of(*id)
+	}
+	for i, r := range x.header.Retold {
+		x.header.Retold[i] = pack.Retold{Source: x.hide.source(r.Source), By: x.hide.source(r.By)}
 	}
 }
 

@@ -37,6 +37,9 @@ func (p *pseudonyms) of(id string) string {
 	return "id-" + pseudonymText.EncodeToString(mac.Sum(nil)[:15])
 }
 
+// source returns the pseudonym of a source.
+func (p *pseudonyms) source(source string) string { return "urn:" + p.of(source) }
+
 // event returns a copy of an event with pseudonyms for all ids and without free text. The copy is
 // not a recorded event. Only documents are made from the copy.
 func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
@@ -49,7 +52,7 @@ func (p *pseudonyms) event(e *schema.Event) (*schema.Event, error) {
 		return nil, fmt.Errorf("write the data of an event: %w", err)
 	}
 	other := &schema.Event{
-		ID: p.of(e.ID), Source: "urn:" + p.of(e.Source), Type: e.Type, Subject: p.of(e.Subject), Time: e.Time, DataContentType: e.DataContentType,
+		ID: p.of(e.ID), Source: p.source(e.Source), Type: e.Type, Subject: p.of(e.Subject), Time: e.Time, DataContentType: e.DataContentType,
 		DataSchema: e.DataSchema, Correlation: e.Correlation, Sequence: e.Sequence, PartitionKey: p.of(e.PartitionKey), CorrelationID: p.of(e.CorrelationID),
 		CausationID: p.of(e.CausationID), DataClassification: e.DataClassification, Data: text,
 	}
@@ -98,7 +101,7 @@ func (p *pseudonyms) value(name string, value any) any {
 			return v
 		}
 		if name == "source" {
-			return "urn:" + p.of(v)
+			return p.source(v)
 		}
 		return p.of(v)
 	}

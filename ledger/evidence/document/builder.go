@@ -22,10 +22,16 @@ type Builder struct {
 
 	current
 	lines
-	tally    tally
-	scope    scopeIDs
+	tally tally
+	scope scopeIDs
+	collected
+}
+
+// collected is what the facts of all records say together.
+type collected struct {
 	gaps     gaps
 	windows  windows
+	tellings tellings
 	conflict conservation
 	taken    []takenItem
 }
@@ -37,6 +43,7 @@ type current struct {
 	node   string // evidence id of the record
 	edgeID int    // number of edges of the record so far
 	drawn  map[edge]struct{}
+	whole  *assembly // of an assembly: with the blocks of its bases
 }
 
 // identities are the ids named by the records.
@@ -78,7 +85,8 @@ func New(h pack.Header, open func(Part) io.Writer) (*Builder, error) {
 		b.lists[i].w = open(parts[i].Part)
 	}
 	b.gaps.open = make(map[uint64]gap)
-	b.windows.begin(b.rules() >= 2)
+	b.windows.begin(b.rules())
+	b.tellings.begin(h)
 	b.begin()
 	return b, b.err
 }
@@ -196,6 +204,16 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 		b.tally.unread++
 		return b.err
 	}
+	if f, ok := fact.(*schema.UsageRecorded); ok && b.rules() >= 3 {
+		b.tellings.see(b.node, r.RecordedAt, r.Event, f)
+	}
+	if b.tellings.leavesOut(r.Event, fact) {
+		return b.err
+	}
+	b.whole = nil
+	if f, ok := fact.(*schema.AssemblyCreated); ok && (!beside || b.rules() >= 3) {
+		b.whole = b.windows.whole(r.Event, f)
+	}
 	relate(b, r.Event, fact)
 	addDocuments(b, read)
 	addRedaction(b, r.Event, fact)
@@ -205,7 +223,7 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	}
 	b.gaps.see(log, r, fact)
 	b.conflict.see(b.node, fact)
-	b.windows.see(r.Event, fact)
+	b.windows.see(r.Event, fact, b.whole)
 	return b.err
 }
 

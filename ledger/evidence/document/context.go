@@ -22,6 +22,9 @@ func addDocuments(b *Builder, read *Reading) {
 	if err == nil && document != nil {
 		document, err = cite(b, document, read.fact)
 	}
+	if err == nil && document != nil && b.whole != nil && b.rules() >= 3 {
+		document, err = b.whole.expand(document)
+	}
 	if err != nil {
 		b.tally.unread++ // its record is still in events.ndjson
 		return
@@ -50,7 +53,7 @@ func addEventDocument(b *Builder, e *schema.Event) {
 	for _, f := range schema.CorrelationFields {
 		o.text(f.Column, *f.Of(&e.Correlation))
 	}
-	o.open("metadata").text("record", b.recordRef())
+	o.open("metadata").text("record", b.recordRef()).text("told_better_by", b.tellings.by[e.Source])
 	if e.Sequence != nil {
 		o.key("sequence")
 		o.b = strconv.AppendInt(o.b, *e.Sequence, 10)

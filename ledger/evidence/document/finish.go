@@ -9,12 +9,15 @@ import (
 // finishDocuments writes the text behind the lists.
 func finishDocuments(b *Builder) {
 	expireItems(b)
+	if b.rules() >= 3 {
+		compareTellings(b)
+	}
 	for i := range parts {
 		if pack.IsContextFile(parts[i].File) {
 			b.put(part(i), []byte("\n]\n"))
 		}
 	}
-	b.put(omissions, []byte("\n],\"contradictions\":[]}\n"))
+	b.put(omissions, contradictions(b))
 	b.put(edges, []byte("\n]}\n"))
 	b.put(telemetry, append(endOf(b, "\n],"), "}\n"...))
 	b.put(traces, []byte("\n],"+replayEnd(b)+"}\n"))
@@ -26,7 +29,7 @@ func finishDocuments(b *Builder) {
 func endOf(b *Builder, begin string) []byte {
 	var o object
 	o.begin().raw("redaction_summary", redactionSummary(b)).raw("reviews", []byte("[]")).raw("replay_cases", []byte(`[{"ref":"replay.json"}]`)).
-		raw("scope", scopeDocument(b)).text("status", packStatus(b)).raw("completeness", completeness(b)).raw("refs", packRefs)
+		raw("scope", scopeDocument(b)).text("status", packStatus(b)).raw("completeness", completeness(b)).raw("tellings", tellingsDocument(b)).raw("refs", packRefs)
 	return append([]byte(begin), o.b[1:]...)
 }
 

@@ -114,7 +114,8 @@ func (b *Builder) addRecordNode(e *schema.Event) {
 	if word == "" {
 		word = e.Type
 	}
-	o := b.line.begin().text("node_id", b.node).text("type", "activity").text("activity_type", word).text("ref", b.recordRef()).time("timestamp", e.Time)
+	o := b.line.begin().text("node_id", b.node).text("type", "activity").text("activity_type", word).text("ref", b.recordRef()).time("timestamp", e.Time).
+		text("told_better_by", b.tellings.by[e.Source])
 	if trace, span, ok := traceIDs(e.TraceParent); ok {
 		o.open("telemetry").text("trace_id", trace).text("span_id", span).text("event_id", e.ID)
 		o.shut()

@@ -21,7 +21,7 @@ func validate(h pack.Header) error {
 	if scopeID(h.Scope) == "" || h.Scope.Session == "" {
 		return fmt.Errorf("pack %s: want a session as scope, or a turn, run or task of a session", h.ID)
 	}
-	return nil
+	return validateTellings(h)
 }
 
 // scopeID returns the id of the scope, "" for a scope of unknown kind.

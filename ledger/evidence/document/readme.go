@@ -38,6 +38,7 @@ func readmeText(b *Builder) []byte {
 	if n := uint64(len(b.gaps.open)) + b.gaps.more; n > 0 {
 		fmt.Fprintf(&out, "- %s still open\n", plural(n, "gap"))
 	}
+	out.WriteString(tellingsText(b))
 	if b.tally.seals == 0 {
 		out.WriteString("- no seal: nothing in it says which facts the scope should have\n")
 	}

@@ -172,6 +172,12 @@ func relatePlacement(b *Builder, fact schema.Fact) {
 		for i := range f.OrderedBlocks {
 			b.derives(assembly, itemKind, f.OrderedBlocks[i].ItemRefs...)
 		}
+		if b.rules() >= 3 && b.whole != nil && f.BaseAssemblyID != "" {
+			b.derives(assembly, assemblyKind, schema.Ref(f.BaseAssemblyID))
+			for _, kept := range b.whole.blocks[:len(b.whole.blocks)-len(b.whole.own)] {
+				b.derives(assembly, itemKind, kept.items...)
+			}
+		}
 		b.derives(assembly, itemKind, f.SourceItemRefs...)
 		b.uses(budgetKind, f.BudgetRef)
 		b.tally.assemblies++

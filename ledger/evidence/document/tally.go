@@ -16,7 +16,8 @@ import (
 type tally struct {
 	records, events, erased, withheld, unread   uint64
 	traced, redactions, omissions, drops, seals uint64
-	assemblies                                  uint64
+	assemblies, calls, toldAgain                uint64
+	contradictions                              []contradiction
 }
 
 // scopeIDs holds the common value of each correlation id over all records.

@@ -57,6 +57,7 @@ type window struct {
 	fromLog           bool
 	logFirst, logNext *int64
 	known             schema.Known
+	rank              int // of the fidelity
 }
 
 type blockLine struct {
@@ -65,8 +66,8 @@ type blockLine struct {
 	redaction         schema.RedactionState
 }
 
-func (w *windows) begin(attempts bool) {
-	w.attempts = attempts
+func (w *windows) begin(rules int) {
+	w.attempts, w.bases.parts = rules >= 2, rules >= 3
 	w.index, w.titles, w.limits = make(map[windowKey]*window), make(map[string]string), make(map[callKey]limits)
 	w.further = make(map[windowKey]struct{})
 }
@@ -74,7 +75,8 @@ func (w *windows) begin(attempts bool) {
 // count returns how many turns have a window.
 func (w *windows) count() int { return len(w.turns) + len(w.further) }
 
-func (w *windows) see(e *schema.Event, fact schema.Fact) {
+// see keeps the windows of a fact. whole is the assembly of an assembly's fact.
+func (w *windows) see(e *schema.Event, fact schema.Fact, whole *assembly) {
 	if w.first.IsZero() || e.Time.Before(w.first) {
 		w.first = e.Time
 	}
@@ -88,7 +90,7 @@ func (w *windows) see(e *schema.Event, fact schema.Fact) {
 			w.limits[callKey{w.attempt(e), f.CallID}] = limits{f.MaxTokens, f.ReservedTokens}
 		}
 	case *schema.AssemblyCreated:
-		w.assembled(e, f)
+		w.assembled(e, f, whole)
 	case *schema.UsageRecorded:
 		w.used(e, f)
 	}
@@ -126,19 +128,31 @@ func (w *windows) of(key windowKey) *window {
 	return found
 }
 
-func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated) {
-	blocks := make([]blockLine, 0, len(f.OrderedBlocks))
+// whole returns an assembly with the blocks of its bases.
+func (w *windows) whole(e *schema.Event, f *schema.AssemblyCreated) *assembly {
+	blocks := make([]*block, 0, len(f.OrderedBlocks))
 	for i := range f.OrderedBlocks {
 		b := &f.OrderedBlocks[i]
-		blocks = append(blocks, blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState})
+		blocks = append(blocks, &block{line: blockLine{b.Layer, b.Role, w.what(b), b.Tokens, b.RedactionState}, items: b.ItemRefs})
 	}
-	blocks, lacking := w.bases.whole(assemblyKey{e.SessionID, w.attempt(e), f.AssemblyID}, f, blocks)
+	return w.bases.see(assemblyKey{e.SessionID, w.attempt(e), f.AssemblyID}, f, blocks)
+}
+
+func (w *windows) assembled(e *schema.Event, f *schema.AssemblyCreated, whole *assembly) {
 	found := w.of(windowKey{e.TurnID, w.attempt(e), f.Target})
 	if found == nil {
 		return
 	}
-	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}], blocks: blocks, known: f.Known}
-	if lacking {
+	rank := fidelity(e, f.Known).Rank()
+	if w.bases.parts && f.CallID != "" && found.call == f.CallID && found.rank < rank {
+		return // another source knows the window of this call better
+	}
+	blocks := make([]blockLine, len(whole.blocks))
+	for i, b := range whole.blocks {
+		blocks[i] = b.line
+	}
+	*found = window{windowKey: found.windowKey, call: f.CallID, thread: e.ThreadID, limits: w.limits[callKey{w.attempt(e), f.CallID}], blocks: blocks, known: f.Known, rank: rank}
+	if whole.lacking {
 		found.known.Coverage = schema.CoveragePartial
 		found.known.CoverageReasons = append(slices.Clip(f.CoverageReasons), string(schema.PartialBase))
 	}

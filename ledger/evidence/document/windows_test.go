@@ -12,11 +12,12 @@ import (
 func TestWindowsOfTwoAttempts(t *testing.T) {
 	t.Parallel()
 	var w windows
-	w.begin(true)
+	w.begin(3)
 	for n, attempt := range []string{"1", "2"} {
 		e := &schema.Event{Correlation: schema.Correlation{TurnID: "turn", AttemptID: attempt}}
-		w.see(e, &schema.BudgetApplied{BudgetID: "budget", CallID: "call", MaxTokens: new(int64(100 + n))})
-		w.see(e, &schema.AssemblyCreated{AssemblyID: "assembly", CallID: "call", Target: "model", OrderedBlocks: []schema.Block{{Block: attempt}}})
+		w.see(e, &schema.BudgetApplied{BudgetID: "budget", CallID: "call", MaxTokens: new(int64(100 + n))}, nil)
+		f := &schema.AssemblyCreated{AssemblyID: "assembly", CallID: "call", Target: "model", OrderedBlocks: []schema.Block{{Block: attempt}}}
+		w.see(e, f, w.whole(e, f))
 	}
 	if w.count() != 2 {
 		t.Fatalf("%d windows, want 2", w.count())
@@ -33,7 +34,7 @@ func TestWindowsOfTwoAttempts(t *testing.T) {
 func TestWindowOnABase(t *testing.T) {
 	t.Parallel()
 	var w windows
-	w.begin(true)
+	w.begin(3)
 	see := func(turn, id, base string, keep int64, blocks ...string) {
 		f := &schema.AssemblyCreated{AssemblyID: id, CallID: turn, Target: "model"}
 		if base != "" {
@@ -42,7 +43,8 @@ func TestWindowOnABase(t *testing.T) {
 		for _, b := range blocks {
 			f.OrderedBlocks = append(f.OrderedBlocks, schema.Block{Block: b})
 		}
-		w.see(&schema.Event{Correlation: schema.Correlation{SessionID: "s", TurnID: turn}}, f)
+		e := &schema.Event{Correlation: schema.Correlation{SessionID: "s", TurnID: turn}}
+		w.see(e, f, w.whole(e, f))
 	}
 	see("1", "a", "", 0, "x", "y", "z")
 	see("2", "b", "a", 2, "v")

@@ -20,7 +20,9 @@ const Format = "ctxledger-pack/1"
 //	1  the first version
 //	2  records from other parts of the session that describe ids named in the scope are in
 //	   the pack; every runtime id is a node; windows are told apart by attempt
-const Rules = 2
+//	3  of several tellings of a log one counts, and the others are named; assemblies that build on
+//	   another one are written whole; records of one call are compared
+const Rules = 3
 
 // ErrFormat means that this package cannot read the version of the pack.
 var ErrFormat = errors.New("not a pack of the format " + Format)
@@ -40,6 +42,16 @@ type Header struct {
 	// Elsewhere are sequences that seals in the pack name. Their facts are in the session but
 	// outside of the scope. The exporter states Elsewhere without proof.
 	Elsewhere []schema.SequenceRanges `json:"elsewhere,omitempty"`
+	// Retold are sources of imported facts that another source tells better. The pack has their
+	// records. Documents use the source that counts. The exporter states Retold, because a part of a
+	// session does not show which source tells the whole session best.
+	Retold []Retold `json:"retold,omitempty"`
+}
+
+// Retold is a source that told a log, and the source that tells the same log better.
+type Retold struct {
+	Source string `json:"source"`
+	By     string `json:"by"`
 }
 
 // The kinds of a [Scope].

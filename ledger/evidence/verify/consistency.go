@@ -22,10 +22,12 @@ type consistency struct {
 	strange, inScope bool
 	identities       idtable.Table // each source and id
 	identity         []byte        // a buffer
+	sources          map[string]bool
+	gone             bool // a record has no event
 }
 
 func newConsistency(v *verifier) consistency {
-	return consistency{found: v.found, header: &v.header, latest: make([]time.Time, len(v.heads)+1)}
+	return consistency{found: v.found, header: &v.header, latest: make([]time.Time, len(v.heads)+1), sources: make(map[string]bool)}
 }
 
 // see compares a record that matches the log.
@@ -38,6 +40,11 @@ func (c *consistency) see(l *line, log int) {
 func (c *consistency) finish() {
 	if c.strange && !c.inScope {
 		c.found.faultf(Format, pack.HeaderFile, 1, "names a scope of which the pack has no record")
+	}
+	for _, r := range c.header.Retold {
+		if c.header.Scope.Kind == pack.ScopeSession && !c.gone && c.sources[r.Source] && !c.sources[r.By] {
+			c.found.faultf(Format, pack.HeaderFile, 1, "says that the source %s tells a log best, but the pack of the session has no record of it", quote(r.By))
+		}
 	}
 }
 
@@ -89,7 +96,11 @@ func (c *consistency) inHeader(l *line, log int) {
 func (c *consistency) byContract(l *line) {
 	e := l.record.Event
 	if e == nil {
+		c.gone = true
 		return
+	}
+	if len(c.header.Retold) > 0 {
+		c.sources[e.Source] = true
 	}
 	if broken := l.read.Violations; len(broken) > 0 {
 		c.found.faultf(Format, pack.EventsFile, l.number, "breaks the contract of events: %s at %s", broken[0].Code, broken[0].Pointer)

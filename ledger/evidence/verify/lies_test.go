@@ -64,16 +64,19 @@ func TestLies(t *testing.T) {
 			r.nextLog()
 			honest(r)
 		}, Format, pack.EventsFile, "has the source and the id of an earlier record"},
-		"a log twice":                   {func(h *pack.Header) { h.Logs = append(h.Logs, h.Logs[0]) }, func(r *rig) { honest(r); r.nextLog() }, Format, pack.HeaderFile, "twice, as log 1 and 2"},
-		"a sequence twice":              {nil, turnWith(3, func(e *schema.Event) { *e.Sequence = 2 }), Completeness, pack.EventsFile, "sequence 3 of"},
-		"data of another type":          {nil, turnWith(3, func(e *schema.Event) { e.Data = []byte(`{"x":1}`) }), Format, pack.EventsFile, "breaks the contract of events"},
-		"data that is not JSON":         {nil, turnWith(3, func(e *schema.Event) { e.Data = []byte(`{"x":`) }), Format, pack.EventsFile, "breaks the contract of events"},
-		"no source":                     {nil, turnWith(3, func(e *schema.Event) { e.Source = "" }), Format, pack.EventsFile, "required at /source"},
-		"no id":                         {nil, turnWith(3, func(e *schema.Event) { e.ID = "" }), Format, pack.EventsFile, "required at /id"},
-		"a record of another session":   {nil, turnWith(3, func(e *schema.Event) { e.SessionID = "s-2" }), Format, pack.EventsFile, `is of session "s-2", but the header names session "s-1"`},
-		"a header of another session":   {func(h *pack.Header) { h.Scope.Session = "s-2" }, honest, Format, pack.EventsFile, `is of session "s-1", but the header names session "s-2"`},
-		"a header of another turn":      {func(h *pack.Header) { h.Scope.Kind, h.Scope.Turn = pack.ScopeTurn, "turn-9" }, honest, Format, pack.HeaderFile, "names a scope of which the pack has no record"},
-		"a header of another run":       {func(h *pack.Header) { h.Scope.Kind, h.Scope.Run = pack.ScopeRun, "run-9" }, honest, Format, pack.HeaderFile, "names a scope of which the pack has no record"},
+		"a log twice":                 {func(h *pack.Header) { h.Logs = append(h.Logs, h.Logs[0]) }, func(r *rig) { honest(r); r.nextLog() }, Format, pack.HeaderFile, "twice, as log 1 and 2"},
+		"a sequence twice":            {nil, turnWith(3, func(e *schema.Event) { *e.Sequence = 2 }), Completeness, pack.EventsFile, "sequence 3 of"},
+		"data of another type":        {nil, turnWith(3, func(e *schema.Event) { e.Data = []byte(`{"x":1}`) }), Format, pack.EventsFile, "breaks the contract of events"},
+		"data that is not JSON":       {nil, turnWith(3, func(e *schema.Event) { e.Data = []byte(`{"x":`) }), Format, pack.EventsFile, "breaks the contract of events"},
+		"no source":                   {nil, turnWith(3, func(e *schema.Event) { e.Source = "" }), Format, pack.EventsFile, "required at /source"},
+		"no id":                       {nil, turnWith(3, func(e *schema.Event) { e.ID = "" }), Format, pack.EventsFile, "required at /id"},
+		"a record of another session": {nil, turnWith(3, func(e *schema.Event) { e.SessionID = "s-2" }), Format, pack.EventsFile, `is of session "s-2", but the header names session "s-1"`},
+		"a header of another session": {func(h *pack.Header) { h.Scope.Session = "s-2" }, honest, Format, pack.EventsFile, `is of session "s-1", but the header names session "s-2"`},
+		"a header of another turn":    {func(h *pack.Header) { h.Scope.Kind, h.Scope.Turn = pack.ScopeTurn, "turn-9" }, honest, Format, pack.HeaderFile, "names a scope of which the pack has no record"},
+		"a header of another run":     {func(h *pack.Header) { h.Scope.Kind, h.Scope.Run = pack.ScopeRun, "run-9" }, honest, Format, pack.HeaderFile, "names a scope of which the pack has no record"},
+		"a better telling that is not there": {func(h *pack.Header) {
+			h.Rules, h.Retold = 3, []pack.Retold{{Source: "urn:ctxledger:import:codex:s;r2;bare;0a", By: "urn:ctxledger:import:codex:s;r2;text;0b"}}
+		}, turnWith(3, func(e *schema.Event) { e.Source = "urn:ctxledger:import:codex:s;r2;bare;0a" }), Format, pack.HeaderFile, "has no record of it"},
 		"recorded after the export":     {nil, turnOf(func(r *rig, _ int, e *schema.Event) { r.recordedAt(e, rigTime.Add(2*time.Hour), r.seq+1) }), Format, pack.EventsFile, "after the pack was created"},
 		"exported before the recording": {func(h *pack.Header) { h.Created = rigTime.Add(-24 * time.Hour) }, honest, Format, pack.EventsFile, "after the pack was created"},
 		"recorded backwards": {nil, turnOf(func(r *rig, n int, e *schema.Event) {

@@ -31,12 +31,13 @@ func newReferences(v *verifier) *references {
 var (
 	definitions = map[string]string{pack.ProvenanceFile + " nodes": "node_id", pack.SourceMapFile + " sources": "source_id"}
 	uses        = map[string][]string{
-		pack.ProvenanceFile + " edges":     {"from", "to"},
-		pack.SourceMapFile + " sources":    {"source_id"},
-		pack.SourceMapFile + " omissions":  {"source_id", "decision_ref"},
-		pack.PackFile + " redactions":      {"target_ref"},
-		pack.ReplayFile + " input_refs":    {"ref_id"},
-		pack.ReplayFile + " snapshot_refs": {"ref_id"},
+		pack.ProvenanceFile + " edges":         {"from", "to"},
+		pack.SourceMapFile + " sources":        {"source_id"},
+		pack.SourceMapFile + " omissions":      {"source_id", "decision_ref"},
+		pack.SourceMapFile + " contradictions": {"claim_id", "provenance_node_id"},
+		pack.PackFile + " redactions":          {"target_ref"},
+		pack.ReplayFile + " input_refs":        {"ref_id"},
+		pack.ReplayFile + " snapshot_refs":     {"ref_id"},
 	}
 	// paths are the members that name a file of the pack and a place in it.
 	paths = []string{"ref", "uri"}

@@ -27,7 +27,7 @@ const ownSchemas = "urn:ctxledger:schema:evidence"
 // Other lists are checked with their document.
 var elementSchemas = map[string]map[string]string{
 	pack.PackFile:       {"redactions": "redaction", "telemetry": "telemetry"},
-	pack.SourceMapFile:  {"sources": "source", "omissions": "omission"},
+	pack.SourceMapFile:  {"sources": "source", "omissions": "omission", "contradictions": "contradiction"},
 	pack.ProvenanceFile: {"nodes": "node", "edges": "edge"},
 	pack.ReplayFile:     {"input_refs": "ref", "snapshot_refs": "ref", "trace_refs": "telemetry"},
 	pack.ManifestFile:   {"files": "file"},

@@ -42,18 +42,9 @@ func without[T interface{ teller() told }](t tellings, rows []T) []T {
 	return slices.DeleteFunc(rows, func(row T) bool { return slices.Contains(t, row.teller()) })
 }
 
-// byFidelity has the words in the order in which tellings of a call count.
-var byFidelity = []schema.Fidelity{
-	schema.FidelityWire, schema.FidelitySerialized, schema.FidelityStated, schema.FidelityReported, schema.FidelityReconstructed,
-}
-
 // rank is the place of a record among the tellings of its call, the best first.
 func (t tellings) rank(u callRow) int {
-	place := slices.Index(byFidelity, schema.Fidelity(u.fidelity()))
-	if place < 0 {
-		place = len(byFidelity)
-	}
-	place *= 2
+	place := 2 * schema.Fidelity(u.fidelity()).Rank()
 	if slices.Contains(t, told{u.Tenant, u.Source}) {
 		place++
 	}
