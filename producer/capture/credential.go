@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -25,21 +26,56 @@ type credentials struct {
 	inner producer.Detector // nil for none
 
 	mu     sync.Mutex // guards values
-	values []string   // oldest first
+	values []string   // the longest unused first
 }
 
-func (c *credentials) add(value string) {
-	if value = strings.TrimSpace(value); len(value) < minCredential {
-		return
-	}
+// use makes the values the last that are forgotten.
+func (c *credentials) use(values []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if slices.Contains(c.values, value) {
-		return
+	for _, value := range values {
+		if at := slices.Index(c.values, value); at >= 0 {
+			c.values = slices.Delete(c.values, at, at+1)
+		}
+		if c.values = append(c.values, value); len(c.values) > maxCredentials {
+			c.values = slices.Delete(c.values, 0, 1)
+		}
 	}
-	if c.values = append(c.values, value); len(c.values) > maxCredentials {
-		c.values = slices.Delete(c.values, 0, 1)
+}
+
+// credentialHeaders hold a credential. Their values are withheld from all facts.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "Proxy-Authorization", "Cookie", "X-Goog-Api-Key"}
+
+// credentialsOf returns the values of a request that may be credentials, and their parts. Those of
+// headers come last, since the first are forgotten first.
+func credentialsOf(req *http.Request) (values []string) {
+	add := func(value string) {
+		if value = strings.TrimSpace(value); len(value) >= minCredential && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
 	}
+	for _, list := range req.URL.Query() {
+		for _, value := range list {
+			add(value)
+		}
+	}
+	for _, list := range req.Header["Sec-Websocket-Protocol"] { // a browser has no other header for its key
+		for protocol := range strings.SplitSeq(list, ",") {
+			_, key, _ := strings.Cut(protocol, ".")
+			add(protocol)
+			add(key)
+		}
+	}
+	for _, name := range credentialHeaders {
+		for _, value := range req.Header[name] {
+			_, token, found := strings.Cut(value, " ")
+			add(value)
+			if found {
+				add(token)
+			}
+		}
+	}
+	return values
 }
 
 // Detect returns the credentials that a text holds, and the secrets that the inner detector

@@ -83,13 +83,12 @@ type head struct {
 	session   string
 	requestID string
 	agent     string
+
+	credentials []string // withheld from the facts
 }
 
 // sessionHeaders name the session of a conversation, by the rules of their clients.
 var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session_id", "Session-Id", "Conversation_id", "Conversation-Id"}
-
-// credentialHeaders hold a credential. Their values are withheld from all facts.
-var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "Proxy-Authorization", "Cookie", "X-Goog-Api-Key"}
 
 // Tap returns the tap of a request, or nil if the request has no window. The tap reads no body.
 func (r *Recorder) Tap(req *http.Request) *Tap {
@@ -109,24 +108,11 @@ func (r *Recorder) Tap(req *http.Request) *Tap {
 // readHead reads what is known from the headers of a request, and keeps its credentials as
 // values to withhold.
 func (r *Recorder) readHead(req *http.Request) head {
-	h := head{agent: agentOf(req.Header.Get("User-Agent"))}
+	h := head{agent: agentOf(req.Header.Get("User-Agent")), credentials: credentialsOf(req)}
+	r.credentials.use(h.credentials)
 	for _, name := range sessionHeaders {
 		if values := header(req.Header, name); values != "" && h.session == "" {
 			h.session = values
-		}
-	}
-	for _, name := range credentialHeaders {
-		for _, value := range req.Header[name] {
-			_, token, found := strings.Cut(value, " ")
-			r.credentials.add(value)
-			if found {
-				r.credentials.add(token)
-			}
-		}
-	}
-	for _, values := range req.URL.Query() {
-		for _, value := range values {
-			r.credentials.add(value)
 		}
 	}
 	return h
