@@ -97,12 +97,17 @@ func (l *lanes) count() (n int) {
 
 // event continues an exchange, and ends it with its last event.
 func (l *lanes) event(message []byte) {
-	m, _ := dialect.ReadMessage(message)
+	m, readable := dialect.ReadMessage(message)
 	lane, found := l.laneOf(m)
-	if !found {
-		if m.Begins() {
-			l.unread("nobody asked for a response")
-		}
+	switch {
+	case found:
+	case !readable:
+		l.unread("an event is of no known response")
+		return
+	case m.Begins():
+		l.unread("nobody asked for a response")
+		return
+	default:
 		return
 	}
 	t := l.underWay[lane][0]

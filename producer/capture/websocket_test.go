@@ -210,6 +210,11 @@ func TestWebSocketLosses(t *testing.T) {
 			c.Sent(frameOf(request))
 			c.Received(frameOf(completed))
 		}, nil, Counts{Exchanges: 1, Unread: 1}},
+		"an event that may be of either response": {func(c *Conversation) {
+			c.Sent(frameOf(`{"type":"response.create","stream_id":"a","model":"m","input":"hello"}`))
+			c.Sent(frameOf(`{"type":"response.create","stream_id":"b","model":"m","input":"hello"}`))
+			c.Received(frameOf(`{"type":"response.output_te`))
+		}, nil, Counts{Exchanges: 2, Unread: 1}},
 		"more than fits": {func(c *Conversation) {
 			c.r.conversations.reserve(1<<20, 1<<20)
 			c.Sent(frameOf(request))

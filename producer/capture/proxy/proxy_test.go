@@ -2,10 +2,8 @@ package proxy
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -22,7 +20,6 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture"
-	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 	"github.com/ctxledger/ctxledger/producer/capture/observe"
 	"github.com/ctxledger/ctxledger/producer/producertest"
 	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
@@ -333,112 +330,19 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-var dialects = map[modelserver.Dialect]dialect.Dialect{
-	modelserver.AnthropicMessages: dialect.AnthropicMessages, modelserver.OpenAIChat: dialect.OpenAIChat, modelserver.OpenAIResponses: dialect.OpenAIResponses,
-}
-
-// same compares the recorded calls with those that the server received: blocks digest for
-// digest in their order, and the usage.
-func (r rig) same(t *testing.T, server *modelserver.Server) {
-	t.Helper()
-	if err := r.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	windows, usages := make(map[string][]string), make(map[string]*schema.UsageRecorded)
-	attempts := make(map[string]int) // windows of attempts without an answer
-	var calls []string
-	counted := 0
-	for _, e := range r.facts.Events() {
-		switch f := e.Fact.(type) {
-		case *schema.AssemblyCreated:
-			id := f.AssemblyID
-			if f.BaseAssemblyID != "" && windows[id] == nil {
-				windows[id] = slices.Clone(windows[f.BaseAssemblyID][:*f.Keep])
-			}
-			for _, b := range f.OrderedBlocks {
-				windows[id] = append(windows[id], b.EqualityDigest)
-			}
-		case *schema.UsageRecorded:
-			if f.Metadata["operation"] == string(dialect.CountTokens) {
-				counted++
-				continue
-			}
-			calls = append(calls, f.CallID)
-			if f.ProviderMessageID != "" {
-				usages[f.ProviderMessageID] = f
-			} else if f.AssemblyID != "" {
-				attempts[strings.Join(windows[f.AssemblyID], "\n")]++
-			}
-		}
-	}
-	received, blocks := 0, 0
-	for _, call := range server.Calls() {
-		received++
-		request, err := dialects[call.Dialect].ReadRequest(call.Whole())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []string
-		for _, b := range request.Blocks {
-			want = append(want, r.ring.Equality().EqualityDigest(sha256.Sum256(observe.Canonical(b.Raw))))
-		}
-		blocks += len(want)
-		u := usages[call.MessageID]
-		if call.MessageID == "" || u == nil {
-			if key := strings.Join(want, "\n"); attempts[key] > 0 {
-				attempts[key]--
-			} else {
-				t.Errorf("call %d with status %d is missing", call.Number, call.Status)
-			}
-			continue
-		}
-		if got := windows[u.AssemblyID]; !slices.Equal(got, want) {
-			t.Errorf("call %d has %d blocks, want %d", call.Number, len(got), len(want))
-		}
-		sent := call.Answer.Usage
-		if call.Dialect == modelserver.OpenAIChat && !bytes.Contains(call.Sent, []byte("prompt_tokens")) {
-			sent = modelserver.Usage{} // the client did not ask for it
-		}
-		if call.Answer.Fault.CutAfter > 0 {
-			if u.Metadata["incomplete_response"] != true {
-				t.Errorf("call %d was cut, which %v does not say", call.Number, u.Metadata)
-			}
-			continue
-		}
-		if deref(u.Usage.UncachedInput) != sent.Input || deref(u.Usage.Output)+deref(u.Usage.Reasoning) != sent.Output || deref(u.Usage.CacheRead) != sent.CacheRead {
-			t.Errorf("call %d has the usage %+v, want %+v", call.Number, u.Usage, sent)
-		}
-	}
-	if len(calls) != received {
-		t.Errorf("%d calls are recorded, %d were received", len(calls), received)
-	}
-	for _, request := range server.Requests() {
-		if strings.HasSuffix(request.Target, "/count_tokens") {
-			counted--
-		}
-	}
-	if counted != 0 {
-		t.Errorf("%d counts of tokens too many", counted)
-	}
-	t.Logf("%d calls, %d blocks, %d facts", received, blocks, len(r.facts.Events()))
-}
-
-func deref(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
 func claudeScript() modelserver.Script {
 	usage := modelserver.Usage{Input: 100, CacheRead: 40, CacheWrite5m: 7, Output: 9}
 	return modelserver.Sequence(
 		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("I look."), modelserver.Call("Bash", `{"command":"echo one","description":"d"}`)}, Usage: usage},
 		modelserver.Answer{Fault: modelserver.Fault{Status: 529}},
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("Bash", `{"command":"echo two","description":"d"}`)}, Usage: usage},
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("Bash", `{"command":"echo two","description":"d"}`)}, Usage: usage, Fault: slow},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: usage, Fault: modelserver.Fault{Malformed: "data: {\"type\": \"content\n\n"}},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: usage}, // for a client that asks again
 	)
 }
+
+// slow sends the bytes of an answer one after the other.
+var slow = modelserver.Fault{Piece: 16, Pause: time.Millisecond}
 
 // TestClaudeCodeByBaseURL runs the real client through the gateway.
 func TestClaudeCodeByBaseURL(t *testing.T) {
@@ -482,8 +386,9 @@ func TestCodexByBaseURL(t *testing.T) {
 	t.Parallel()
 	usage := modelserver.Usage{Input: 50, CacheRead: 30, Output: 9, Reasoning: 4}
 	server, r := modelserver.New(t, modelserver.Sequence(
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("exec_command", `{"cmd":"echo one"}`)}, Usage: usage},
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("it is done")}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("exec_command", `{"cmd":"echo one"}`)}, Usage: usage, Fault: slow},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("it is done")}, Usage: usage, Fault: modelserver.Fault{Malformed: "data: {\"type\": \"resp\n\n"}},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("it is done")}, Usage: usage}, // for a client that asks again
 	)), newRig(t)
 	client := realclient.Codex(t, gateway(t, server.URL, r.Recorder)+"/model")
 	out := client.Run(t, "exec", "--skip-git-repo-check", "echo one")

@@ -13,8 +13,9 @@ import (
 )
 
 // adder is a model that calls the tool add twice and then says the sums. It refuses the second
-// call of a conversation that says retry once, is slow for one that says abort, and breaks off for one
-// that says cut.
+// call of a conversation that says retry once, waits for one that says abort, breaks off for one that
+// says cut, sends slow bytes to one that says stream, and an event that is no JSON to one that says
+// malformed.
 func adder() modelserver.Script {
 	refused := make(map[string]bool)
 	return func(r *modelserver.Request) modelserver.Answer {
@@ -28,6 +29,12 @@ func adder() modelserver.Script {
 		}
 		if bytes.Contains(body, []byte(" cut")) {
 			a.Fault.CutAfter = 3
+		}
+		if bytes.Contains(body, []byte(" stream")) {
+			a.Fault.Piece, a.Fault.Pause = 64, time.Millisecond // slow bytes
+		}
+		if bytes.Contains(body, []byte(" malformed")) {
+			a.Fault.Malformed = "data: {\"type\": \"content\n\n"
 		}
 		results := bytes.Count(body, []byte(`1 + 2 = 3`)) + bytes.Count(body, []byte(`3 + 4 = 7`))
 		if at := bytes.Index(body, []byte(" retry")); at >= 0 && results == 1 {
@@ -60,7 +67,7 @@ func abandoned(server *modelserver.Server) (n int) {
 }
 
 // TestClientLibraries lets the client libraries talk to a model with tools, whole and as streams,
-// with refused, abandoned and cut calls. All of them share one gateway.
+// with refused, abandoned, cut, slow and malformed calls. All of them share one gateway.
 func TestClientLibraries(t *testing.T) {
 	t.Parallel()
 	client := realclient.Library(t)
@@ -77,7 +84,7 @@ func TestClientLibraries(t *testing.T) {
 	})
 	conversations := 0
 	for line := range strings.Lines(strings.Join(said, "")) {
-		if conversations++; !strings.HasSuffix(line, ": the sums are 3 and 7\n") && !strings.HasSuffix(line, ": left\n") {
+		if conversations++; !strings.HasSuffix(line, ": the sums are 3 and 7\n") && !strings.HasSuffix(line, ": left\n") && !strings.HasSuffix(line, " malformed: went on\n") {
 			t.Errorf("a client says %s", line)
 		}
 	}
@@ -89,7 +96,7 @@ func TestClientLibraries(t *testing.T) {
 	for _, e := range r.facts.Events().Of(schema.TypeAssemblyCreated) {
 		sessions[e.SessionID] = true
 	}
-	if conversations != 29 || len(sessions) != conversations {
+	if conversations != 40 || len(sessions) != conversations {
 		t.Errorf("%d sessions of %d conversations", len(sessions), conversations)
 	}
 }

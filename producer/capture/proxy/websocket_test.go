@@ -16,9 +16,9 @@ func TestCodexByWebSocket(t *testing.T) {
 	t.Parallel()
 	usage := modelserver.Usage{Input: 50, CacheRead: 30, Output: 9, Reasoning: 4}
 	server, r := modelserver.New(t, modelserver.Sequence(
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("exec_command", `{"cmd":"echo one"}`)}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Reasoning("so"), modelserver.Call("exec_command", `{"cmd":"echo one"}`)}, Usage: usage, Fault: slow},
 		modelserver.Answer{Parts: []modelserver.Part{modelserver.Call("exec_command", `{"cmd":"echo two"}`)}, Usage: usage},
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: usage},
+		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: usage, Fault: modelserver.Fault{Malformed: `{"type":"resp`}},
 		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("nothing is left")}, Usage: usage},
 	)), newRig(t)
 	proxy, authority := forward(t, "api.openai.com", server.URL, true, r.Recorder)

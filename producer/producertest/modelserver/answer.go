@@ -93,4 +93,11 @@ type Fault struct {
 	Header http.Header
 	// StreamError ends a stream after its first event with an error event of the dialect.
 	StreamError bool
+	// Piece sends the answer in pieces of this number of bytes, with a Pause after each. 0 sends
+	// each event at once.
+	Piece int
+	Pause time.Duration
+	// Malformed is sent as it is: after the first event of a stream, as a message of a WebSocket,
+	// and instead of a whole body.
+	Malformed string
 }

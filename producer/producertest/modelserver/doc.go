@@ -23,7 +23,7 @@
 // the script.
 //
 // A [Script] chooses the [Answer] of each model call. An answer can also be a [Fault]: a status,
-// an error inside of a stream, a stream that is cut, or a delay.
+// an error inside of a stream, a stream that is cut, a delay, slow bytes, or malformed events.
 //
 // The server listens on loopback only. Ids in answers are numbered and begin with the name of
 // the test, so sessions of several servers can share a ledger.

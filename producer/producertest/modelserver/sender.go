@@ -2,6 +2,8 @@ package modelserver
 
 import (
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -16,7 +18,7 @@ type event struct {
 type sender struct {
 	w     http.ResponseWriter
 	sent  []byte
-	halve bool // send half of a whole body only
+	fault Fault
 	cut   bool // the connection must be closed in the middle of the answer
 }
 
@@ -33,18 +35,21 @@ func (s *sender) whole(status int, value any) {
 	body := encode(value)
 	s.w.Header().Set("content-type", "application/json")
 	s.w.WriteHeader(status)
-	if s.halve {
+	if s.fault.Malformed != "" {
+		body = []byte(s.fault.Malformed)
+	}
+	if s.fault.CutAfter > 0 {
 		body, s.cut = body[:len(body)/2], true
 	}
 	s.write(body)
 }
 
-func (s *sender) stream(events []event, cutAfter int) {
+func (s *sender) stream(events []event) {
 	s.w.Header().Set("content-type", "text/event-stream; charset=utf-8")
 	s.w.Header().Set("cache-control", "no-cache")
 	s.w.WriteHeader(http.StatusOK)
 	for i, e := range events {
-		if cutAfter > 0 && i == cutAfter {
+		if s.fault.CutAfter > 0 && i == s.fault.CutAfter {
 			s.cut = true
 			return
 		}
@@ -59,14 +64,34 @@ func (s *sender) stream(events []event, cutAfter int) {
 			text = append(text, encode(e.data)...)
 		}
 		s.write(append(text, "\n\n"...))
+		if i == 0 && s.fault.Malformed != "" {
+			s.write([]byte(s.fault.Malformed))
+		}
 	}
 }
 
-// write sends a part of the body at once. A client that went away is no error.
+// write sends a part of the body at once, or in pieces. A client that went away is no error.
 func (s *sender) write(text []byte) {
-	n, _ := s.w.Write(text)
-	s.sent = append(s.sent, text[:n]...)
-	if flusher, ok := s.w.(http.Flusher); ok {
-		flusher.Flush()
+	_ = s.fault.each(text, func(piece []byte) error {
+		n, err := s.w.Write(piece)
+		s.sent = append(s.sent, piece[:n]...)
+		if flusher, ok := s.w.(http.Flusher); ok {
+			flusher.Flush()
+		}
+		return err
+	})
+}
+
+// each calls write with the pieces of a text, up to the first error.
+func (f *Fault) each(text []byte, write func(piece []byte) error) error {
+	if f.Piece <= 0 {
+		return write(text)
 	}
+	for piece := range slices.Chunk(text, f.Piece) {
+		if err := write(piece); err != nil {
+			return err
+		}
+		time.Sleep(f.Pause)
+	}
+	return nil
 }

@@ -36,11 +36,14 @@ func New(t testing.TB, script Script) *Server {
 	s := &Server{script: script, name: idText(t.Name())}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL
-	t.Cleanup(func() {
-		s.http.CloseClientConnections() // of clients that were killed
-		s.http.Close()
-	})
+	t.Cleanup(s.Close)
 	return s
+}
+
+// Close ends the server after the answers that it sends. Requests of earlier are kept.
+func (s *Server) Close() {
+	s.http.CloseClientConnections() // of clients that were killed
+	s.http.Close()
 }
 
 // idText returns the letters and digits of a name.
@@ -182,15 +185,15 @@ func (s *Server) answer(r *Request, sent *sender) {
 	case OpenAIChat:
 		whole, events = r.chat()
 	}
+	sent.fault = fault
 	if !r.Stream {
-		sent.halve = fault.CutAfter > 0
 		sent.whole(r.Status, whole)
 		return
 	}
 	if fault.StreamError {
 		events = append(events[:1:1], event{"error", r.errorBody(http.StatusServiceUnavailable)})
 	}
-	sent.stream(events, fault.CutAfter)
+	sent.stream(events)
 }
 
 // errorBody returns an error in the form of the dialect.

@@ -84,6 +84,7 @@ func TestFaults(t *testing.T) {
 		fault(modelserver.Fault{Status: http.StatusInternalServerError}),
 		fault(modelserver.Fault{CutAfter: 3}),
 		fault(modelserver.Fault{StreamError: true}),
+		fault(modelserver.Fault{Piece: 9, Pause: time.Microsecond, Malformed: "data: {\n\n"}),
 		answers,
 	))
 	const body = `{"model":"m","stream":true}`
@@ -91,13 +92,13 @@ func TestFaults(t *testing.T) {
 		status int
 		text   string
 		cut    bool
-	}{{429, "rate_limit_error", false}, {500, "api_error", false}, {200, "message_start", true}, {200, "event: error", false}, {200, "message_stop", false}} {
+	}{{429, "rate_limit_error", false}, {500, "api_error", false}, {200, "message_start", true}, {200, "event: error", false}, {200, "\n\ndata: {\n\nevent: content_block_start", false}, {200, "message_stop", false}} {
 		status, answer, err := post(t, server.URL+"/v1/messages", body)
 		if status != want.status || !strings.Contains(answer, want.text) || (err != nil) != want.cut {
 			t.Errorf("answer %d: status %d, %v, %s", i, status, err, answer)
 		}
 	}
-	if calls := server.Calls(); len(calls) != 5 || calls[0].MessageID != "" || calls[2].MessageID == "" {
+	if calls := server.Calls(); len(calls) != 6 || calls[0].MessageID != "" || calls[2].MessageID == "" {
 		t.Errorf("%d calls", len(calls))
 	}
 }

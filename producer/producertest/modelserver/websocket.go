@@ -1,8 +1,10 @@
 package modelserver
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -21,19 +23,21 @@ func asksForWebSocket(in *http.Request) bool {
 // connection is an open WebSocket. Its responses can be continued on it.
 type connection struct {
 	*websocket.Conn
+	slow  *slowly
 	head  *http.Request
 	items map[string][]jsontext.Value // response id → its input and its output
 }
 
 // talk answers the messages of a WebSocket, one after the other.
 func (s *Server) talk(w http.ResponseWriter, in *http.Request) {
-	conn, err := websocket.Accept(w, in, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionContextTakeover})
+	slow := &slowly{ResponseWriter: w}
+	conn, err := websocket.Accept(slow, in, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionContextTakeover})
 	if err != nil {
 		return
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1)
-	c := connection{Conn: conn, head: in, items: make(map[string][]jsontext.Value)}
+	c := connection{Conn: conn, slow: slow, head: in, items: make(map[string][]jsontext.Value)}
 	for {
 		_, message, err := conn.Read(in.Context())
 		if err != nil {
@@ -60,6 +64,7 @@ func (s *Server) reply(ctx context.Context, c *connection, r *Request) error {
 	s.number(r)
 	fault := r.Answer.Fault
 	r.Status = http.StatusOK
+	c.slow.fault = fault
 	send := func(members map[string]any) error {
 		if e.Lane != "" {
 			members["stream_id"] = e.Lane
@@ -90,6 +95,42 @@ func (s *Server) reply(ctx context.Context, c *connection, r *Request) error {
 		if err := send(e.data.(map[string]any)); err != nil {
 			return err
 		}
+		if i == 0 && fault.Malformed != "" {
+			r.Sent = append(append(r.Sent, fault.Malformed...), '\n')
+			if err := c.Write(ctx, websocket.MessageText, []byte(fault.Malformed)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// slowly is a writer whose connection sends the bytes of an answer as the fault of the answer says.
+type slowly struct {
+	http.ResponseWriter
+	fault Fault // for the goroutine that answers
+}
+
+// Hijack returns the connection.
+func (s *slowly) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(s.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &slowConn{conn, s}
+	return c, bufio.NewReadWriter(buffered.Reader, bufio.NewWriter(c)), nil
+}
+
+type slowConn struct {
+	net.Conn
+	s *slowly
+}
+
+func (c *slowConn) Write(p []byte) (n int, err error) {
+	err = c.s.fault.each(p, func(piece []byte) error {
+		sent, err := c.Conn.Write(piece)
+		n += sent
+		return err
+	})
+	return n, err
 }

@@ -27,6 +27,16 @@ async function abandoned(name, call) {
   }
 }
 
+// malformed expects that an event which is no JSON ends a call, or is left out. Libraries differ.
+async function malformed(name, call) {
+  try {
+    await call()
+    print(name, 'went on')
+  } catch {
+    print(name, 'left')
+  }
+}
+
 async function openai() {
   const { default: OpenAI } = await import('openai')
   const { ResponsesWS } = await import('openai/resources/responses/ws')
@@ -53,6 +63,8 @@ async function openai() {
 
   await abandoned('openai chat cut', () =>
     client.chat.completions.stream({ model, messages: [{ role: 'user', content: 'openai chat cut' }] }).finalChatCompletion())
+  await malformed('openai chat malformed', () =>
+    client.chat.completions.stream({ model, messages: [{ role: 'user', content: 'openai chat malformed' }] }).finalChatCompletion())
 
   const tools = [{ type: 'function', name: 'add', description, parameters: schema, strict: true }]
   const results = (response) =>
@@ -72,6 +84,7 @@ async function openai() {
   await responses('openai responses whole retry', false, (body) => client.responses.create(body))
   await responses('openai responses stream', false, (body) => client.responses.stream(body).finalResponse())
   await abandoned('openai responses cut', () => client.responses.stream({ model, input: 'openai responses cut' }).finalResponse())
+  await malformed('openai responses malformed', () => client.responses.stream({ model, input: 'openai responses malformed' }).finalResponse())
   const ws = new ResponsesWS(client)
   const events = ws[Symbol.asyncIterator]()
   await responses('openai responses websocket', true, async (body) => {
@@ -104,6 +117,8 @@ async function anthropic() {
   await talk('anthropic stream', (body) => client.messages.stream(body).finalMessage())
   await abandoned('anthropic cut', () =>
     client.messages.stream({ ...common, messages: [{ role: 'user', content: 'anthropic cut' }] }).finalMessage())
+  await malformed('anthropic malformed', () =>
+    client.messages.stream({ ...common, messages: [{ role: 'user', content: 'anthropic malformed' }] }).finalMessage())
   await client.messages.countTokens({ model: common.model, messages: [{ role: 'user', content: 'how many?' }] })
   await abandoned('anthropic abort', (signal) =>
     client.messages.create({ ...common, messages: [{ role: 'user', content: 'anthropic abort' }] }, { signal }))
@@ -126,6 +141,8 @@ async function ai() {
     print(whole, (await generateText(options(whole))).text)
     const stream = `ai ${provider} stream`
     print(stream, await streamText(options(stream)).text)
+    const broken = `ai ${provider} malformed`
+    await malformed(broken, () => streamText({ ...options(broken), onError() {} }).text)
   }
 }
 
@@ -143,11 +160,14 @@ async function langchain(name, model, streams) {
     }
   }
   await talk(`langchain ${name} whole retry`, (messages) => bound.invoke(messages))
-  await talk(`langchain ${name} stream`, async (messages) => {
+  const streamed = async (messages) => {
     let all
     for await (const chunk of await bound.stream(messages)) all = all ? all.concat(chunk) : chunk
     return all
-  })
+  }
+  await talk(`langchain ${name} stream`, streamed)
+  const broken = `langchain ${name} malformed`
+  await malformed(broken, () => streamed([new HumanMessage(broken)]))
 }
 
 async function langchainAnthropic() {
@@ -181,6 +201,10 @@ async function agents() {
     const result = await runner.run(agent, stream, { stream: true })
     for await (const _ of result);
     print(stream, result.finalOutput)
+    const broken = `agents ${api} malformed`
+    await malformed(broken, async () => {
+      for await (const _ of await runner.run(agent, broken, { stream: true }));
+    })
   }
 }
 
