@@ -103,6 +103,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 	reportEqualsAnswers(t, data, "demo-session")
 	explorerEqualsAnswers(t, data, found.Explorer, "demo-session")
 	t.Run("browser", func(t *testing.T) { lookAtPages(t, data, found.Explorer, "demo-session") })
+	tokensBindTheTenant(t, data, "demo-session")
 	stdout, stderr, code := ctxledger(t, "window", "--turn", "turn-3", "--data", data)
 	if code != cli.ExitDone || !strings.Contains(stdout, "in a window of 24,000") {
 		t.Errorf("the window that the demo suggests ended with %d\n%s%s", code, stdout, stderr)

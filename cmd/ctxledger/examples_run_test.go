@@ -20,20 +20,21 @@ import (
 // examplesNotRun are examples that TestEveryExampleRuns only parses, by their beginning, with
 // the reason.
 var examplesNotRun = map[string]string{
-	"ctxledger demo":              "TestDemo runs it",
-	"ctxledger project":           "it needs servers without a projector; the tests of project and the scripts run it",
-	"ctxledger rebuild":           "it takes seconds each; rebuild.txtar runs it",
-	"ctxledger bench":             "it takes minutes; bench.txtar runs small sizes",
-	"ctxledger migrate":           "it changes the number of streams; partitions.txtar runs it",
-	"ctxledger conformance":       "it takes long; package conformance runs it",
-	"ctxledger redaction revoke":  "it needs a redaction in force; reintroduced.txtar runs it",
-	"ctxledger quarantine replay": "it needs a quarantined message; quarantine.txtar runs it",
-	"ctxledger quarantine show":   "it needs a quarantined message; quarantine.txtar runs it",
-	"ctxledger proof witness":     "it needs a state folder of a witness; proof.txtar runs it",
-	"ctxledger proof consistency": "it needs signed heads of two days; proof.txtar runs it",
-	"ctxledger run":               "it needs an agent; run.txtar has one",
-	"ctxledger import":            "it needs session logs; import.txtar and TestReadmeRuns run it",
-	"ctxledger prices import":     "it needs a price list; query.txtar runs it",
+	"ctxledger demo":                                         "TestDemo runs it",
+	"ctxledger project":                                      "it needs servers without a projector; the tests of project and the scripts run it",
+	"ctxledger rebuild":                                      "it takes seconds each; rebuild.txtar runs it",
+	"ctxledger bench":                                        "it takes minutes; bench.txtar runs small sizes",
+	"ctxledger migrate":                                      "it changes the number of streams; partitions.txtar runs it",
+	"ctxledger conformance":                                  "it takes long; package conformance runs it",
+	"ctxledger redaction revoke":                             "it needs a redaction in force; reintroduced.txtar runs it",
+	"ctxledger quarantine replay":                            "it needs a quarantined message; quarantine.txtar runs it",
+	"ctxledger quarantine show":                              "it needs a quarantined message; quarantine.txtar runs it",
+	"ctxledger proof witness":                                "it needs a state folder of a witness; proof.txtar runs it",
+	"ctxledger proof consistency":                            "it needs signed heads of two days; proof.txtar runs it",
+	"ctxledger run":                                          "it needs an agent; run.txtar has one",
+	"ctxledger serve --listen 127.0.0.1:8443":                "it needs a certificate; TestDemo serves with one",
+	"ctxledger import":                                       "it needs session logs; import.txtar and TestReadmeRuns run it",
+	"ctxledger prices import":                                "it needs a price list; query.txtar runs it",
 	"ctxledger evidence verify pack --key ledger.pub --head": "it needs a head of the time of the export; evidence.txtar runs it",
 	"ctxledger evidence verify pack.zip":                     "it needs the key file of a tenant; evidence_verify.txtar has one",
 }
@@ -86,7 +87,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	}
 	for _, line := range []string{
 		"ctxledger proof keygen >ledger.pub", "ctxledger evidence export --session demo-session --turn turn-1 --out pack",
-		`ctxledger schema show context.item.added -o example | tr -d '\n' >events.ndjson`,
+		"ctxledger token create --file tokens --name bob --role read", `ctxledger schema show context.item.added -o example | tr -d '\n' >events.ndjson`,
 	} {
 		if out, code := sh(given, line); code != cli.ExitDone {
 			t.Fatalf("%s: ended with %d: %s", line, code, out)

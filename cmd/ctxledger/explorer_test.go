@@ -77,7 +77,7 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 			t.Errorf("%v answers %d, want %d", header, response.StatusCode, want)
 		}
 	}
-	if response, err := http.Post(base+"/", "application/x-www-form-urlencoded", strings.NewReader("a=b")); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
+	if response, err := http.Post(base+"/", "application/x-www-form-urlencoded", strings.NewReader("a=b")); err != nil || response.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("a form that is posted answers %v, %v", response, err)
 	}
 	sessionPageEqualsAnswers(t, data, base, session)

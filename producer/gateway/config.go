@@ -28,9 +28,6 @@ type Config struct {
 	Tenant func(*http.Request) (string, error)
 	// Telemetry records the model calls of OTLP bodies. Nil refuses them.
 	Telemetry Telemetry
-	// Hosts are the names that the Host header may have, without a port, in addition to
-	// localhost and addresses of the loopback interface. "*" allows every name.
-	Hosts []string
 	// MaxBody is the limit of a body, compressed and decompressed, in bytes.
 	MaxBody int
 	// MaxEvents is the largest number of events in a request.

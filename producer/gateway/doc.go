@@ -61,6 +61,6 @@
 //
 // [Config.Tenant] binds a request to a tenant. An event without a tenant gets this one. An
 // event that names another tenant is refused. Facts of the operator are refused for everyone.
-// A page of another site can make a browser post. A request from such a page is refused by its
-// Host, its Sec-Fetch-Site or its content type.
+// A page of another site can make a browser post, but no form has a content type that is accepted
+// here. The server in front of the handler checks Host and Sec-Fetch-Site for all of its paths.
 package gateway

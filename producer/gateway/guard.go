@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"errors"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,7 +19,7 @@ type options struct{ all, dryRun bool }
 
 // guard checks a request with events before its body is read.
 func (h *Handler) guard(r *http.Request) (tenant string, o options, p *Problem) {
-	if p := h.checkOrigin(r, http.MethodPost); p != nil {
+	if p := checkMethod(r, http.MethodPost); p != nil {
 		return "", o, p
 	}
 	if p := checkContentType(r.Header); p != nil {
@@ -37,25 +35,19 @@ func (h *Handler) guard(r *http.Request) (tenant string, o options, p *Problem) 
 
 // admit checks a request without a body.
 func (h *Handler) admit(r *http.Request, method string) (tenant string, p *Problem) {
-	if p := h.checkOrigin(r, method); p != nil {
+	if p := checkMethod(r, method); p != nil {
 		return "", p
 	}
 	return h.tenantOf(r)
 }
 
-func (h *Handler) checkOrigin(r *http.Request, method string) *Problem {
-	switch site := r.Header.Get("Sec-Fetch-Site"); {
-	case r.Method != method:
-		p := problem(http.StatusMethodNotAllowed, "method", "the method is "+schema.Clip(r.Method), "send "+method)
-		p.allow = method
-		return p
-	case !h.knows(r.Host):
-		return problem(http.StatusMisdirectedRequest, "host", "the Host header names "+schema.Clip(r.Host),
-			"use the address that the server listens on, or allow this name in the server's configuration")
-	case site != "" && site != "none" && site != "same-origin":
-		return problem(http.StatusForbidden, "cross_site", "a page of another site sent the request", "send the request from a program, or from a page of this server")
+func checkMethod(r *http.Request, method string) *Problem {
+	if r.Method == method {
+		return nil
 	}
-	return nil
+	p := problem(http.StatusMethodNotAllowed, "method", "the method is "+schema.Clip(r.Method), "send "+method)
+	p.allow = method
+	return p
 }
 
 // tenantOf returns the tenant of a request.
@@ -71,20 +63,6 @@ func (h *Handler) tenantOf(r *http.Request) (string, *Problem) {
 	default:
 		return schema.TenantOf(tenant), nil
 	}
-}
-
-// knows reports whether a Host header names this server. The check stops a page whose name
-// resolves to this machine.
-func (h *Handler) knows(host string) bool {
-	name := host
-	if only, _, err := net.SplitHostPort(host); err == nil {
-		name = only
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(name, "]"), "["), "."))
-	if address, err := netip.ParseAddr(name); err == nil && address.IsLoopback() || name == "localhost" {
-		return true
-	}
-	return slices.ContainsFunc(h.config.Hosts, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, name) })
 }
 
 func checkContentType(header http.Header) *Problem {

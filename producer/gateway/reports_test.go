@@ -63,7 +63,6 @@ func TestTelemetry(t *testing.T) {
 		{r, TracesPath, "forbidden", []string{"Content-Type", jsonType}, 403, `"code":"forbidden"`, "default false true forbidden"},
 		{r, TracesPath, "x", []string{"Content-Type", "text/plain"}, 415, `"code":"content_type"`, ""},
 		{r, TracesPath, "x", nil, 415, `"code":"content_type"`, ""},
-		{r, TracesPath, "x", []string{"Content-Type", jsonType, "Sec-Fetch-Site", "cross-site"}, 403, `"code":"cross_site"`, ""},
 		{r, TracesPath, string(compress(t, "gzip", bytes.Repeat([]byte(" "), 2<<20))), []string{"Content-Type", jsonType, "Content-Encoding", "gzip"}, 413, `"code":"too_large"`, ""},
 		{bare, TracesPath, "x", []string{"Content-Type", jsonType}, 404, `"code":"no_telemetry"`, ""},
 	} {

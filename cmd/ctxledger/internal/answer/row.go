@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/read"
-	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -26,11 +24,7 @@ func Ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	if err != nil {
 		return nil, err
 	}
-	bound, err := q.Bind(arguments)
-	if err != nil {
-		return nil, err
-	}
-	result, err := turn.Query(ctx, l, q, bound, read.DefaultLimits())
+	result, err := Rows(ctx, l, q, arguments)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,10 @@ import (
 
 // Steps reads the history of an item. The arguments are those of the query why.
 func Steps(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]history.Step, error) {
+	arguments, err := named(ctx, "why", arguments)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := turn.Way(ctx, l, arguments)
 	var steps []history.Step
 	for _, s := range rows {

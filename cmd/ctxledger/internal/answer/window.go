@@ -13,6 +13,9 @@ import (
 // Window reads the blocks of a window and the facts about its call. The arguments are those of
 // the query window. found is false if no window is recorded.
 func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) (w windowview.Window, found bool, err error) {
+	if arguments, err = named(ctx, "window", arguments); err != nil {
+		return w, false, err
+	}
 	blocks, size, err := turn.Window(ctx, l, arguments)
 	if err != nil || len(blocks) == 0 {
 		return w, false, err

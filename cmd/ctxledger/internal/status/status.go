@@ -28,6 +28,8 @@ type Process struct {
 	ClickHouse func(context.Context) error // returns an error if ClickHouse does not answer
 	Metrics    prometheus.Gatherer
 	Pages      http.Handler // answers all other paths; nil for none
+	// Guard lets requests to all paths through, or refuses them. Nil lets all through.
+	Guard func(http.Handler) http.Handler
 }
 
 // Readiness is the body of /readyz.
@@ -107,8 +109,8 @@ func (p Process) alive() liveness {
 	return l
 }
 
-// handler serves the three paths.
-func handler(p Process) http.Handler {
+// Handler serves the three paths, and the pages behind all others.
+func Handler(p Process) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		l := p.alive()
@@ -122,12 +124,15 @@ func handler(p Process) http.Handler {
 	if p.Pages != nil {
 		mux.Handle("/", p.Pages)
 	}
+	if p.Guard != nil {
+		return p.Guard(mux)
+	}
 	return mux
 }
 
 // Serve answers requests on a listener until the returned server is closed.
 func Serve(l net.Listener, p Process) *http.Server {
-	server := &http.Server{Handler: handler(p), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: Handler(p), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(l) // Serve ends only with Close
 	return server
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/producer/gateway"
 )
 
-// withEvents adds the door for events to the pages. The server is on loopback, so each user of
-// the machine may publish, and every event belongs to the default tenant.
-func withEvents(a *cli.App, pages http.Handler, telemetry gateway.Telemetry, connect func() (jetstream.JetStream, error)) http.Handler {
+// withEvents adds the door for events to the pages. An event belongs to the tenant of the
+// request's token. On loopback without tokens each user of the machine may publish, for the default
+// tenant.
+func withEvents(pages http.Handler, door *events) http.Handler {
 	mux := http.NewServeMux()
-	door := &events{app: a, connect: connect, telemetry: telemetry}
 	for _, path := range [...]string{gateway.Path, gateway.ReceiptsPath, gateway.LogsPath, gateway.TracesPath} {
 		mux.Handle(path, door)
 	}
@@ -44,6 +45,16 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.ServeHTTP(w, r)
 }
 
+// isConnected reports whether NATS answers.
+func (e *events) isConnected() bool {
+	if _, err := e.open(); err != nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.js.Conn().IsConnected()
+}
+
 // open returns the gateway. After a closed connection it connects again.
 func (e *events) open() (*gateway.Handler, error) {
 	e.mu.Lock()
@@ -56,11 +67,20 @@ func (e *events) open() (*gateway.Handler, error) {
 		return nil, err
 	}
 	c := gateway.DefaultConfig(js)
-	c.Log, c.Telemetry = e.app.Log(), e.telemetry
+	c.Log, c.Telemetry, c.Tenant = e.app.Log(), e.telemetry, tenantOf
 	g, err := gateway.New(c)
 	if err != nil {
 		return nil, err
 	}
 	e.js, e.gateway = js, g
 	return g, nil
+}
+
+// tenantOf returns the tenant that a request may publish to.
+func tenantOf(r *http.Request) (string, error) {
+	identity := access.Of(r.Context())
+	if !identity.May(access.Publish) {
+		return "", gateway.ErrForbidden
+	}
+	return identity.Tenant, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -15,13 +16,16 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/gateway"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
 func ServeCommand(a *cli.App) *cobra.Command {
 	var listen string
+	var who accessFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Show sessions in a browser, answer the read API and take events over HTTP",
@@ -33,30 +37,50 @@ elsewhere. The pages read only, as a user that may only read where there is one.
 Programs publish CloudEvents with POST /v1/events, in binary, structured and batch mode.
 The answer follows the acknowledgment of JetStream and has a verdict for each event. With
 ?dry_run nothing is stored. With ?all the events are stored together or not at all.
-GET /v1/receipts lists the events that the projector quarantined later.
+GET /v1/receipts lists the events that the projector quarantined later. /healthz, /readyz
+and /metrics are for probes and Prometheus.
 
 Emitters of OpenTelemetry send model calls to POST /v1/logs and /v1/traces, as protobuf
 or JSON: set OTEL_EXPORTER_OTLP_ENDPOINT to the address of the pages. Their facts have the
 fidelity "reported". Other spans and records are left.
 
 The address is on loopback: every user of this machine can read the pages and publish
-events of the default tenant. Another address is refused. To show the pages elsewhere,
-put a proxy with TLS and a sign-in in front, and let it send Host localhost. If port
-7070 is taken, the next free one is used, and a line reports it.
+events of the default tenant. If port 7070 is taken, the next free one is used, and a
+line reports it.
+
+Another address needs --tokens, and TLS or --insecure. A token is bound to one tenant: it
+shows and publishes the facts of this tenant only. See "ctxledger token --help". Browsers
+ask for the token as a password; the user name does not matter. Programs send it as
+"Authorization: Bearer TOKEN". The files of tokens and of TLS are read again after a
+change. --host names the server in addresses. Requests that name another host are refused,
+and so are requests that pages of other sites make.
 
 If ClickHouse is away, the pages say so and come back by themselves. The read API is
 described at /api/v1/openapi.json.`,
 		Example: `  ctxledger serve
   ctxledger serve --listen 127.0.0.1:8080
+  ctxledger serve --listen 127.0.0.1:8443 --tokens tokens --tls-cert cert.pem --tls-key key.pem
   CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger serve`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, listen) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, listen, who) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "address on loopback (default 127.0.0.1:7070, or the next free port)")
+	cmd.Flags().StringVar(&listen, "listen", "", "address (default 127.0.0.1:7070, or the next free port)")
+	who.register(cmd.Flags())
 	return cmd
 }
 
-func runServe(ctx context.Context, a *cli.App, listen string) error {
+func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) error {
+	if err := who.check(listen); err != nil {
+		return err
+	}
+	tokens, err := who.openTokens(a)
+	if err != nil {
+		return err
+	}
+	tlsConfig, err := who.tlsConfig(a)
+	if err != nil {
+		return err
+	}
 	listener, err := listenPages(a, listen)
 	if err != nil {
 		return err
@@ -75,11 +99,28 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 		return found.NATSURL, err
 	})
 	defer telemetry.Close()
-	handler := withEvents(a, pages, telemetry, func() (jetstream.JetStream, error) { return a.ConnectNATS() })
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	fmt.Fprintf(a.Out, "explorer  http://%s/\nevents    http://%s%s\nCtrl-C stops it.\n", listener.Addr(), listener.Addr(), gateway.Path)
+	door := &events{app: a, telemetry: telemetry, connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }}
+	handler := status.Handler(status.Process{
+		Projectors: func() []status.Projector { return nil }, NATS: door.isConnected, ClickHouse: pages.ping,
+		Metrics: status.NewRegistry(metrics.New()), Pages: withEvents(pages, door), Guard: guardOf(a, who, tokens).Wrap,
+	})
+	server := &http.Server{
+		Handler: handler, TLSConfig: tlsConfig, BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.Log().Handler(), slog.LevelWarn),
+	}
+	base := "http://" + listener.Addr().String()
+	if tlsConfig != nil {
+		base = "https://" + listener.Addr().String()
+	}
+	fmt.Fprintf(a.Out, "explorer  %s/\nevents    %s%s\nCtrl-C stops it.\n", base, base, gateway.Path)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
+	go func() {
+		if tlsConfig != nil {
+			done <- server.ServeTLS(listener, "", "")
+		} else {
+			done <- server.Serve(listener)
+		}
+	}()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)
@@ -88,17 +129,13 @@ func runServe(ctx context.Context, a *cli.App, listen string) error {
 	}
 }
 
-// listenPages opens an address on loopback: the given one, or the port of the explorer.
+// listenPages opens the given address, or the port of the explorer.
 func listenPages(a *cli.App, address string) (net.Listener, error) {
 	if address == "" {
 		return a.ListenKept(embedded.HTTP)
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, cli.UsageError("--listen %q: want an address such as 127.0.0.1:7070", address)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, cli.UsageError("--listen %q is not on loopback, and the explorer has no sign-in: use 127.0.0.1 or localhost, behind a proxy with TLS and a sign-in", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -142,6 +179,15 @@ func (p *pages) open(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	p.ledger = l
 	return l, nil
+}
+
+// ping asks the server of the ledger.
+func (p *pages) ping(ctx context.Context) error {
+	l, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Ping(ctx)
 }
 
 // Close closes the connection to the ledger.

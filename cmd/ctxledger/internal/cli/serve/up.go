@@ -204,7 +204,8 @@ func attend(ctx context.Context, a *cli.App, i *instance.Instance, listener net.
 	server := status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
 		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
-		Pages: withEvents(a, pages, telemetry, func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }),
+		Guard: guardOf(a, accessFlags{}, nil).Wrap,
+		Pages: withEvents(pages, &events{app: a, telemetry: telemetry, connect: func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }}),
 	})
 	return found, func() {
 		server.Close()

@@ -18,7 +18,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
-	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -123,6 +122,8 @@ func problemOf(err error) (status int, code string, near []string) {
 			near = append(near, p.Session)
 		}
 		return http.StatusConflict, "ambiguous_id", near
+	case errors.Is(err, answer.ErrTenant):
+		return http.StatusForbidden, "other_tenant", nil
 	case errors.As(err, &parameter), errors.As(err, &wrong), errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
 		return http.StatusBadRequest, "wrong_request", nil
 	case errors.Is(err, read.ErrNotMigrated):
@@ -140,7 +141,7 @@ func problemOf(err error) (status int, code string, near []string) {
 func arguments(r *http.Request, q queries.Query) (map[string]string, error) {
 	list := make(map[string]string)
 	for name, values := range r.URL.Query() {
-		if name == "format" {
+		if name == "format" || name == "tenant" && answer.IsShared(q) {
 			continue
 		}
 		if len(values) != 1 {
@@ -168,11 +169,7 @@ func rowsOf(name string) endpoint {
 		if err != nil {
 			return body{}, err
 		}
-		bound, err := q.Bind(given)
-		if err != nil {
-			return body{}, err
-		}
-		rows, err := turn.Query(r.Context(), l, q, bound, read.DefaultLimits())
+		rows, err := answer.Rows(r.Context(), l, q, given)
 		if err != nil {
 			return body{}, err
 		}

@@ -6,7 +6,7 @@
 //	/events/s/SESSION an event stream: one event each time the session has new facts
 //	/api/v1/…         the same answers as JSON; see openapi.json there
 //
-// The site reads only and has no cookies. It answers only requests whose Host is one of its own
-// names, so a page of another site cannot reach it by a name that resolves to loopback. An id that
+// The site reads only and has no cookies. Package access decides which requests reach it. Every
+// question about the ledger is bound to the tenant of the request's token. An id that
 // occurs in several sessions gets a page of choices. ?session= and ?tenant= name one of them.
 package site

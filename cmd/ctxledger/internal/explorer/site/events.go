@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 )
 
@@ -32,7 +33,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var seen int64
-	for {
+	for access.Still(r.Context()) {
 		text := ":\n\n"
 		if l, err := s.Open(r.Context()); err == nil {
 			rows, err := answer.Ask(r.Context(), l, "sessions", arguments)

@@ -93,7 +93,7 @@ var document = sync.OnceValue(func() []byte {
 })
 
 // problemCodes are the codes of problems.
-var problemCodes = []string{"unknown_id", "unknown_query", "unknown_path", "ambiguous_id", "wrong_request", "not_migrated", "unreachable", "limit", "failed"}
+var problemCodes = []string{"unknown_id", "unknown_query", "unknown_path", "ambiguous_id", "other_tenant", "wrong_request", "not_migrated", "unreachable", "limit", "failed"}
 
 // rowsSchema is the schema of the rows of a query.
 func rowsSchema(q queries.Query) object {

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -24,14 +24,15 @@ import (
 type Config struct {
 	// Open returns the ledger to read. It is called for each request, and an error of it is a page.
 	Open func(context.Context) (*ledger.Ledger, error)
-	// Hosts are further names under which the site answers, besides the names of loopback.
-	Hosts []string
 	// Log reports errors that no request explains. Nil discards them.
 	Log *slog.Logger
 }
 
 // patience is the longest time that a request may take, except for event streams.
 const patience = 30 * time.Second
+
+// mostRows is the largest number of rows of one answer of the ledger.
+const mostRows = 200_000
 
 // site serves the pages of one ledger. It is safe for concurrent use.
 type site struct {
@@ -66,7 +67,7 @@ func New(c Config) http.Handler {
 	mux.Handle("GET /assets/", http.FileServerFS(view.Assets))
 	mux.HandleFunc("GET /events/s/{session}", s.follow)
 	s.api(mux)
-	return s.guard(mux)
+	return s.secure(mux)
 }
 
 // shown is a page to write, or the address of another one.
@@ -81,8 +82,9 @@ type page func(*http.Request, *ledger.Ledger) (shown, error)
 
 var errNoPage = errors.New("there is no such page")
 
-// guard refuses requests to other hosts and from other sites, and sets the headers of all answers.
-func (s *site) guard(next http.Handler) http.Handler {
+// secure sets the headers of all answers, and binds a request to the tenant of its token. An
+// address that names another tenant is refused.
+func (s *site) secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -90,30 +92,35 @@ func (s *site) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		if !s.isOwnHost(r.Host) {
-			http.Error(w, "this server does not answer under the name in Host: use the address that `ctxledger up` or `ctxledger serve` printed", http.StatusMisdirectedRequest)
+		identity := access.Of(r.Context())
+		if len(identity.Roles) == 0 { // no guard is in front
+			s.refuse(w, r, answer.ErrTenant)
 			return
 		}
-		// Another site may link to a page, but it may not make the browser ask questions.
-		if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-			http.Error(w, "this server answers no requests that a page of another site makes", http.StatusForbidden)
-			return
+		bounds := answer.Bounds{Tenant: identity.Tenant, Limits: read.Limits{Time: patience, Rows: mostRows, Memory: 1 << 30}}
+		r = r.WithContext(answer.Within(r.Context(), bounds))
+		if bounds.Tenant != "" {
+			q := r.URL.Query()
+			if given := q["tenant"]; len(given) > 1 || len(given) == 1 && given[0] != "" && given[0] != bounds.Tenant {
+				s.refuse(w, r, answer.ErrTenant)
+				return
+			}
+			u := *r.URL
+			q.Set("tenant", bounds.Tenant)
+			u.RawQuery, r.URL = q.Encode(), &u
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isOwnHost reports whether the name of a Host header is one of the site's names.
-func (s *site) isOwnHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
+// refuse answers with the error of a request that reached no handler.
+func (s *site) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		status, code, near := problemOf(err)
+		problem(w, r, status, code, err, near)
+		return
 	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() {
-		return true
-	}
-	return name == "localhost" || slices.Contains(s.Hosts, name)
+	s.write(w, r, shown{}, err)
 }
 
 // show writes a page, or a page about the error.
@@ -122,42 +129,47 @@ func (s *site) show(prepare page) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
 		r = r.WithContext(ctx)
-		status := http.StatusOK
 		out, err := shown{}, error(nil)
 		var l *ledger.Ledger
 		if l, err = s.Open(ctx); err == nil {
 			out, err = prepare(r, l)
 		}
-		if err != nil {
-			status, out = s.failure(r, err)
-		}
-		if out.redirect != "" {
-			http.Redirect(w, r, out.redirect, http.StatusSeeOther)
-			return
-		}
-		var text bytes.Buffer // an error of a template must not leave half a page
-		if err := out.page.Write(&text, out.kind); err != nil {
-			s.Log.Error("explorer", "path", r.URL.Path, "error", err)
-			http.Error(w, "the page could not be written; the log has the reason", http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		if status == http.StatusServiceUnavailable {
-			w.Header().Set("Retry-After", "2")
-		}
-		w.Header().Set("Vary", "Accept-Encoding")
-		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			w.WriteHeader(status)
-			_, _ = text.WriteTo(w) // the client may be gone
-			return
-		}
-		w.Header().Set("Content-Encoding", "gzip")
-		w.WriteHeader(status)
-		packed := gzip.NewWriter(w)
-		_, _ = text.WriteTo(packed) // the client may be gone
-		_ = packed.Close()
+		s.write(w, r, out, err)
 	}
+}
+
+// write writes a page, or the page about an error.
+func (s *site) write(w http.ResponseWriter, r *http.Request, out shown, err error) {
+	status := http.StatusOK
+	if err != nil {
+		status, out = s.failure(r, err)
+	}
+	if out.redirect != "" {
+		http.Redirect(w, r, out.redirect, http.StatusSeeOther)
+		return
+	}
+	var text bytes.Buffer // an error of a template must not leave half a page
+	if err := out.page.Write(&text, out.kind); err != nil {
+		s.Log.Error("explorer", "path", r.URL.Path, "error", err)
+		http.Error(w, "the page could not be written; the log has the reason", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "2")
+	}
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		_, _ = text.WriteTo(w) // the client may be gone
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	packed := gzip.NewWriter(w)
+	_, _ = text.WriteTo(packed) // the client may be gone
+	_ = packed.Close()
 }
 
 // failure returns the page about an error, and its status.
@@ -194,6 +206,8 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 	case errors.Is(err, ledger.ErrUnreachable):
 		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
+	case errors.Is(err, answer.ErrTenant):
+		status, content.Heading = http.StatusForbidden, "This token is for another tenant"
 	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):
 		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
 	case errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -17,9 +18,8 @@ import (
 // get asks a site whose ledger cannot be opened because of err.
 func get(t *testing.T, err error, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	handler := New(Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, err }, Hosts: []string{"ledger.example"}})
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-	request.Host = "ledger.example"
+	handler := New(Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, err }})
+	request := httptest.NewRequestWithContext(access.As(t.Context(), access.Local), http.MethodGet, path, nil)
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, request)
 	return answer

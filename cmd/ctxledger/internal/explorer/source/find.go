@@ -28,7 +28,7 @@ func Find(ctx context.Context, l *ledger.Ledger, tenant, session, text string, l
 		only = read.IDColumns
 	}
 	for _, column := range only {
-		ids, err := read.Of(l).IDs(ctx, column, text, tenant, session, limit)
+		ids, err := answer.IDs(ctx, l, column, text, tenant, session, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func Call(ctx context.Context, l *ledger.Ledger, tenant, call string) ([]Place, 
 func History(ctx context.Context, l *ledger.Ledger, p Place, turn, item string) (history.Item, error) {
 	h := history.Item{Session: p.Session, Turn: turn, Item: item}
 	if turn == "" {
-		newest, found, err := read.Of(l).NewestTurn(ctx, p.Tenant, p.Session)
+		newest, found, err := answer.NewestTurn(ctx, l, p.Tenant, p.Session)
 		if err != nil {
 			return h, err
 		}

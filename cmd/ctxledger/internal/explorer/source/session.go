@@ -110,7 +110,7 @@ func Calls(ctx context.Context, l *ledger.Ledger, p Place) (a river.Answers, err
 func unknownSession(ctx context.Context, l *ledger.Ledger, p Place) error {
 	unknown := &UnknownError{Kind: "session", ID: p.Session}
 	for n := min(len(p.Session), 8); n >= 2 && len(unknown.Near) == 0; n -= 3 {
-		near, err := read.Of(l).IDs(ctx, read.SessionID, strings.ToValidUTF8(p.Session[:n], ""), p.Tenant, "", 3)
+		near, err := answer.IDs(ctx, l, read.SessionID, strings.ToValidUTF8(p.Session[:n], ""), p.Tenant, "", 3)
 		if err != nil {
 			return err
 		}

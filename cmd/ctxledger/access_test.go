@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// certify writes a certificate for 127.0.0.1 with its key, and returns a client that trusts it.
+func certify(t *testing.T, certificate, key string) *http.Client {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	for path, block := range map[string]*pem.Block{certificate: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// tokensBindTheTenant serves the demo's ledger by TLS with tokens. A token of another tenant than the
+// demo's finds nothing of it by any page, path or query, publishes to its own tenant only, and ends
+// with its line in the file.
+func tokensBindTheTenant(t *testing.T, data, session string) {
+	t.Helper()
+	dir := t.TempDir()
+	file, certificate, key := filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	client := certify(t, certificate, key)
+	tokens := make(map[string]string)
+	for name, tenant := range map[string]string{"own": "default", "other": "acme"} {
+		stdout, stderr, code := ctxledger(t, "token", "create", "--file", file, "--name", name, "--tenant", tenant, "--role", "read", "--role", "publish", "--role", "evidence")
+		if code != cli.ExitDone {
+			t.Fatal(stderr)
+		}
+		tokens[name] = strings.TrimSpace(stdout)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--tokens", file, "--tls-cert", certificate, "--tls-key", key}, nil, w, io.Discard)
+		w.Close()
+	}()
+	defer func() { stop(); <-done }()
+	printed := make([]byte, 200)
+	n, _ := io.ReadAtLeast(r, printed, 60)
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	base := regexp.MustCompile(`https://[0-9.:]+`).FindString(string(printed[:n]))
+	ask := func(name, path, body string) (int, string) {
+		t.Helper()
+		method := http.MethodGet
+		if body != "" {
+			method = http.MethodPost
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/cloudevents+json")
+		request.SetBasicAuth("anyone", tokens[name])
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+
+	values := map[string]string{"session_id": session, "turn_id": "turn-3", "call_id": "call-17", "item_id": "helper-1/tool-1:result"}
+	facts := regexp.MustCompile(`demo-|"(turn|call|helper)-|tool-1|scripted`)
+	found := 0
+	for _, q := range queries.All() {
+		given := url.Values{}
+		for _, p := range q.Parameters {
+			if p.Required {
+				given.Set(p.Name, values[p.Name])
+			}
+		}
+		path := "/queries/" + q.Name + "?" + given.Encode()
+		if status, text := ask("other", "/api/v1"+path, ""); status != http.StatusOK || facts.MatchString(text) {
+			t.Errorf("the other tenant's answer to %s is %d %.300s", path, status, text)
+		}
+		given.Set("tenant", "default")
+		page := "/q/" + q.Name + "?run=1&" + given.Encode()
+		if status, text := ask("other", page, ""); status != http.StatusForbidden || facts.MatchString(text) {
+			t.Errorf("%s is %d %.300s for the other tenant", page, status, text)
+		}
+		if _, text := ask("own", "/api/v1"+path, ""); facts.MatchString(text) {
+			found++
+		}
+	}
+	if found < 30 {
+		t.Errorf("the own token finds facts by %d queries", found)
+	}
+	in := "?session=" + session + "&turn=turn-3"
+	for path, want := range map[string]int{
+		"/": 200, "/last": 200, "/s/" + session: 404, "/s/" + session + "/compactions": 404, "/t/turn-3": 404, "/t/turn-3" + in: 404, "/c/call-17": 404, "/c/call-17" + in: 404,
+		"/i/helper-1%2Ftool-1:result" + in: 404, "/diff" + in + "&before=turn-3&before=call-18&after=turn-3&after=call-19": 404, "/search?id=call-17": 404, "/evidence": 200,
+		"/api/v1/sessions": 200, "/api/v1/sessions/" + session: 200, "/api/v1/turns/turn-3/window?session_id=" + session: 404, "/api/v1/calls/call-17/window": 404,
+		"/s/" + session + "?tenant=default": 403, "/?tenant=acme&tenant=default": 403, "/?tenant=default": 403, "/api/v1/sessions?tenant=default": 403,
+	} {
+		status, text := ask("other", path, "")
+		if name := strings.ReplaceAll(strings.ReplaceAll(text, session, ""), "demo-sess", ""); status != want || regexp.MustCompile(`demo-run|scripted|helper-1/tool-2|call-1[0-689]`).MatchString(name) {
+			t.Errorf("%s is %d for the other tenant: %.600s", path, status, text)
+		}
+	}
+	if status, text := ask("own", "/s/"+session, ""); status != http.StatusOK || !strings.Contains(text, "call-17") {
+		t.Errorf("the page of the session is %d for its tenant", status)
+	}
+	event := strings.TrimSpace(strings.Replace(oneEvent, `"id":"`, `"id":"by-token-`, 1))
+	for body, want := range map[string]int{event: 200, strings.Replace(event, `"sessionid"`, `"tenant":"default","sessionid"`, 1): 422} {
+		if status, text := ask("other", "/v1/events", body); status != want {
+			t.Errorf("%.80s: %d %s", body, status, text)
+		}
+	}
+	for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+		rows := askCLI(t, data, "--sql", "SELECT arrayStringConcat(groupArray(tenant), ' ') AS tenants FROM events WHERE event_id LIKE 'by-token-%'")
+		if rows[0]["tenants"] == "acme" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the event has the tenants %v", rows)
+		}
+	}
+	if status, text := ask("other", "/api/v1/sessions", ""); status != http.StatusOK || !strings.Contains(text, `"s-1"`) {
+		t.Errorf("the sessions of the other tenant are %d %s", status, text)
+	}
+	if _, stderr, code := ctxledger(t, "token", "revoke", "--file", file, "--name", "other"); code != cli.ExitDone {
+		t.Error(stderr)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if status, _ := ask("other", "/q", ""); status == http.StatusUnauthorized {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("a revoked token is valid")
+		}
+	}
+}
+
+// TestServeOutsideLoopback: without tokens, without TLS or without a name nothing listens.
+func TestServeOutsideLoopback(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens")
+	if _, stderr, code := ctxledger(t, "token", "create", "--file", file, "--name", "a", "--role", "read"); code != cli.ExitDone {
+		t.Fatal(stderr)
+	}
+	for args, want := range map[string]string{
+		"--listen 0.0.0.0:0":                             "--tokens",
+		"--listen :0 --tokens " + file:                   "--tls-cert",
+		"--listen 0.0.0.0:0 --insecure":                  "--tokens",
+		"--listen 0.0.0.0:0 --insecure --tokens " + file: "--host",
+		"--listen [::]:0 --insecure --tokens " + file:    "--host",
+		"--listen ledger.example:0":                      "--tokens",
+		"--tls-cert c.pem":                               "--tls-key",
+		"--tls-cert c.pem --tls-key k.pem --insecure":    "--insecure",
+		"--host a.example:80":                            "--host",
+		"--host *":                                       "--host",
+		"--allow-origin *":                               "--allow-origin",
+		"--allow-origin https://a.example/path":          "--allow-origin",
+		"--tokens " + filepath.Join(t.TempDir(), "none"): "does not exist",
+		"--tls-cert " + file + " --tls-key " + file:      "certificate",
+	} {
+		if _, stderr, code := ctxledger(t, append([]string{"serve", "--data", t.TempDir()}, strings.Fields(args)...)...); code == cli.ExitDone || !strings.Contains(stderr, want) {
+			t.Errorf("%s ended with %d: %s", args, code, stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"create --name a --role read": "exists", "create --name b": "no role", "create --name b --role write": "write", "create --name b --role read --tenant=": "tenant",
+		"create --name ../b --role read": "name", "revoke --name b": "token list",
+	} {
+		if _, stderr, code := ctxledger(t, append([]string{"token"}, append(strings.Fields(args), "--file", file)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("token %s ended with %d: %s", args, code, stderr)
+		}
+	}
+	if stdout, stderr, code := ctxledger(t, "token", "list", "--file", file); code != cli.ExitDone || !strings.Contains(stdout, "default  read") || strings.Contains(stdout, "sha256") {
+		t.Errorf("token list ended with %d: %s%s", code, stdout, stderr)
+	}
+}
