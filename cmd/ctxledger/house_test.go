@@ -85,7 +85,7 @@ var house = []room{
 	{path: "producer/internal/facts", may: []string{"schema", "producer/window"}},
 	{path: "producer/gateway", may: []string{"schema", "producer/publish", "nats"}, tests: []string{"producer/internal/bustest"}},
 	{path: "producer/publish", may: []string{"schema", "nats"}, tests: []string{"producer/internal/bustest"}},
-	{path: "producer/sdk", may: []string{"schema", "producer/sdk"}, tests: []string{"producer", "nats", "producer/internal/bustest", "deploy/embedded"}},
+	{path: "producer/sdk", may: []string{"schema", "producer/sdk"}, tests: []string{"producer", "nats", "producer/internal/bustest", "producer/capture", "producer/producertest", "deploy/embedded"}},
 	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},
 	{path: "projector/lease", may: []string{"ledger", "nats"}},
 	{path: "projector/streamio", may: []string{"schema", "ledger", "projector/lease", "nats"}},

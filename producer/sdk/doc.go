@@ -8,6 +8,8 @@
 // package gateway. The same decisions give the same facts in each language. Rules are judged by
 // the gateway alone. An SDK counts and reports the events that the gateway refuses.
 //
+// Adapters for frameworks (typescript/README.md, python/README.md) build on the same helpers.
+//
 // An SDK's guard masks exact values. Other forms of a value are recognised by the fingerprints
 // of the redaction. Planning, which is the ladder, the fitting and the elision, is Go's or the
 // host's: Call.select records its outcome. Grants, resources and scratchpads have no helper.

@@ -107,7 +107,8 @@ export declare class Turn {
   add(content: Content): Item & { text: string };
   redact(redaction: { target_ref: string; value: string; reason: string; policy_ref: string }): void;
   missing(gap: Partial<FactData<"context.missing.detected">> & { question: string; requested_from: string; requested_action: string; user_summary: string }): Gap;
-  call(id?: string): Call;
+  /** The facts of the call have the further ids. */
+  call(id?: string, ids?: Partial<Ids>): Call;
   seal(): Promise<Receipt>;
 }
 
@@ -124,6 +125,7 @@ export interface Selection extends Partial<FactData<"context.selection.completed
 
 export declare class Call {
   readonly id: string;
+  record<T extends keyof Facts>(type: T, fact: FactData<T>): boolean;
   select<I extends Item>(candidates: I[], selection?: Selection): I[];
   assemble(items: Item[], more?: Partial<FactData<"context.assembly.created">>): FactData<"context.assembly.created">;
   inject(assembly: FactData<"context.assembly.created">, injection_point: string): void;

@@ -23,6 +23,7 @@ export class Log {
   next = 0;
   tokens = 0;
   positions = new Map();
+  pieces = new Map(); // that adapters have seen, by content
   lineage = new Lineage();
 }
 
@@ -144,9 +145,9 @@ export class Turn {
     return new Gap(this, pick(fact, ["missing_id", "scope", "call_id", "question", "requested_from", "user_summary"]));
   }
 
-  /** call begins a model call. */
-  call(id = uuidv7()) {
-    return new Call(this, id);
+  /** call begins a model call. Its facts have the further ids. */
+  call(id = uuidv7(), ids = {}) {
+    return new Call(this, id, ids);
   }
 
   /**
@@ -185,8 +186,13 @@ export class Call {
   #budget;
   #window = null; // of the assembly for the model
 
-  constructor(turn, id) {
-    Object.assign(this, { turn, id });
+  constructor(turn, id, ids = {}) {
+    Object.assign(this, { turn, id, ids });
+  }
+
+  /** record records any fact with the ids of the call. */
+  record(type, fact) {
+    return this.turn.record(type, fact, this.ids);
   }
 
   /**
@@ -209,15 +215,15 @@ export class Call {
     }
     const window = candidates.filter((item) => !out.has(item.id));
     const policy = pressure_policy?.name;
-    turn.record("context.surface.created", {
+    this.record("context.surface.created", {
       surface_id: `surface:${id}`, scope: "turn", surface_kind: "model_call", available_item_refs: refs, visibility: ["model"], ...surface,
     });
-    turn.record("context.selection.completed", {
+    this.record("context.selection.completed", {
       selection_id: `selection:${id}`, surface_id: `surface:${id}`, call_id: id, model_ref: turn.model.name, candidate_item_refs: refs,
       selected_item_refs: chosen, ...(left.length > 0 && { omitted_item_refs: left }), selection_policy: policy, budget_ref: this.#budget, ...selection,
     });
     for (const rung of pressure) {
-      turn.record("context.pressure.applied", { pressure_id: `pressure:${id}:${rung.step}`, call_id: id, policy, model: turn.model.name, ...rung });
+      this.record("context.pressure.applied", { pressure_id: `pressure:${id}:${rung.step}`, call_id: id, policy, model: turn.model.name, ...rung });
     }
     if (turn.model.maxTokens) this.#recordBudget(candidates, window, out, pressure, pressure_policy);
     return window;
@@ -231,7 +237,7 @@ export class Call {
     const truncated = changed.flatMap((rung) => rung.item_refs.filter((ref) => out.has(ref)).map((ref) => ({
       item_ref: ref, strategy: rung.name, tokens_before: sizes.get(ref), tokens_after: 0, ...pick(out.get(ref), ["reason"]),
     })));
-    this.turn.record("context.budget.applied", {
+    this.record("context.budget.applied", {
       budget_id: this.#budget, call_id: this.id, target: "model", model: name, estimator: common(candidates, "estimator"), max_tokens: maxTokens,
       reserved_tokens: reservedOutput, estimated_prompt_tokens: sum(candidates), actual_tokens: actual, actual_items: window.length,
       overflow_strategy: actual > maxTokens - reservedOutput ? "reject" : strategies[changed.at(-1)?.name],
@@ -250,7 +256,7 @@ export class Call {
         digest: item.digest, redaction_state: item.redaction_state,
       })), ...assembly,
     };
-    if (this.turn.record("context.assembly.created", fact) && target === "model") this.#window = [...items];
+    if (this.record("context.assembly.created", fact) && target === "model") this.#window = [...items];
     return fact;
   }
 
@@ -258,7 +264,7 @@ export class Call {
   inject(assembly, injection_point) {
     const blocks = assembly.ordered_blocks;
     const tokens = sum(blocks);
-    this.turn.record("context.injection.applied", {
+    this.record("context.injection.applied", {
       injection_id: assembly.assembly_id.replace("assembly:", "inject:"), call_id: this.id, assembly_id: assembly.assembly_id, target: assembly.target,
       injection_point, injection_kind: "window", item_refs: assembly.source_item_refs, ...(Number.isFinite(tokens) && { tokens }),
       redaction_state: common(blocks, "redaction_state"), ...(blocks.length === 1 && { digest: blocks[0].digest }),
@@ -276,7 +282,7 @@ export class Call {
     const layers = new Map();
     for (const item of this.#window ?? []) layers.set(item.layer ?? "", [...(layers.get(item.layer ?? "") ?? []), item]);
     const sizes = this.#window ? this.#sizes(this.#window, layers, lineage, now) : {};
-    const queued = turn.record("context.usage.recorded", { fidelity: "stated", call_id: this.id, model: turn.model.name, ...sizes, usage, ...more });
+    const queued = this.record("context.usage.recorded", { fidelity: "stated", call_id: this.id, model: turn.model.name, ...sizes, usage, ...more });
     if (queued && this.#window) Object.assign(lineage, { last: now, layers: new Map([...layers].map(([name, items]) => [name, print(items)])) });
   }
 
@@ -324,7 +330,7 @@ export class Call {
       },
       replacement_policy: "replace_window", ...(tail.length > 0 && { retained_tail_refs: tail }), ...compaction,
     };
-    this.turn.record("context.compaction.started", fact);
+    this.record("context.compaction.started", fact);
     return new OpenCompaction(this.turn, fact, [...window], named);
   }
 }

@@ -63,6 +63,7 @@ class Log:
     next: int = 0
     tokens: int = 0
     positions: Dict[str, int] = field(default_factory=dict)
+    pieces: Dict[bytes, List[Item]] = field(default_factory=dict)  # that adapters have seen, by content
     lineage: Lineage = field(default_factory=Lineage)
 
 
@@ -208,9 +209,9 @@ class Turn:
             self.record("context.missing.requested", {**fact, "status": "requested"})
         return Gap(self, {name: fact.get(name) for name in ("missing_id", "scope", "call_id", "question", "requested_from", "user_summary")})
 
-    def call(self, id: Optional[str] = None) -> "Call":
-        """call begins a model call."""
-        return Call(self, id or uuid7())
+    def call(self, id: Optional[str] = None, **ids: Optional[str]) -> "Call":
+        """call begins a model call. Its facts have the further ids."""
+        return Call(self, id or uuid7(), ids)
 
     def seal(self) -> Receipt:
         """seal records the turn's envelope as its last fact, and returns when the turn is stored in
@@ -254,10 +255,14 @@ _SEALED = {
 class Call:
     """Call is one model call of a turn."""
 
-    def __init__(self, turn: Turn, id: str) -> None:
-        self.turn, self.id = turn, id
+    def __init__(self, turn: Turn, id: str, ids: Mapping[str, Optional[str]] = {}) -> None:
+        self.turn, self.id, self.ids = turn, id, dict(ids)
         self._budget: Optional[str] = None
         self._window: Optional[List[Item]] = None  # of the assembly for the model
+
+    def record(self, type: EventType, fact: Union[Fact, Mapping[str, Any]]) -> bool:
+        """record records any fact with the ids of the call."""
+        return self.turn.record(type, fact, **self.ids)
 
     def select(
         self, candidates: Sequence[Item], *, omitted: Iterable[Mapping[str, Any]] = (), scores: Optional[Mapping[str, Mapping[str, Any]]] = None,
@@ -288,17 +293,17 @@ class Call:
         rungs = [dict(rung) for rung in pressure]
         policy = (pressure_policy or {}).get("name")
         with turn.client.lock:
-            turn.record("context.surface.created", {
+            self.record("context.surface.created", {
                 "surface_id": f"surface:{self.id}", "scope": "turn", "surface_kind": "model_call", "available_item_refs": refs, "visibility": ["model"],
                 **(surface or {}),
             })
-            turn.record("context.selection.completed", {
+            self.record("context.selection.completed", {
                 "selection_id": f"selection:{self.id}", "surface_id": f"surface:{self.id}", "call_id": self.id, "model_ref": model,
                 "candidate_item_refs": refs, "selected_item_refs": chosen, "omitted_item_refs": left or None, "selection_policy": policy,
                 "budget_ref": self._budget, **selection,
             })
             for rung in rungs:
-                turn.record("context.pressure.applied", {
+                self.record("context.pressure.applied", {
                     "pressure_id": f"pressure:{self.id}:{rung['step']}", "call_id": self.id, "policy": policy, "model": model, **rung,
                 })
             if turn.max_tokens:
@@ -316,7 +321,7 @@ class Call:
             for rung in changed for id in rung["item_refs"] if id in out
         ]
         estimators = {c.estimator for c in candidates}
-        turn.record("context.budget.applied", {
+        self.record("context.budget.applied", {
             "budget_id": f"budget:{self.id}", "call_id": self.id, "target": "model", "model": turn.model,
             "estimator": estimators.pop() if len(estimators) == 1 else None, "max_tokens": turn.max_tokens, "reserved_tokens": turn.reserved_output,
             "estimated_prompt_tokens": sum(sizes.values()), "actual_tokens": actual, "actual_items": len(window),
@@ -339,7 +344,7 @@ class Call:
             "fidelity": "stated", "assembly_id": f"assembly:{id}", "call_id": self.id, "target": target, "budget_ref": self._budget, "visibility": [target],
             "ordered_blocks": blocks, "source_item_refs": [item.id for item in items], **assembly,
         }
-        if self.turn.record("context.assembly.created", fact) and target == "model":
+        if self.record("context.assembly.created", fact) and target == "model":
             self._window = list(items)
         return fact
 
@@ -347,7 +352,7 @@ class Call:
         """inject records that an assembly became visible to its target."""
         blocks = assembly["ordered_blocks"]
         states = {block.get("redaction_state") for block in blocks}
-        self.turn.record("context.injection.applied", {
+        self.record("context.injection.applied", {
             "injection_id": assembly["assembly_id"].replace("assembly:", "inject:", 1), "call_id": self.id, "assembly_id": assembly["assembly_id"],
             "target": assembly["target"], "injection_point": injection_point, "injection_kind": "window", "item_refs": assembly["source_item_refs"],
             "tokens": sum(block["tokens"] for block in blocks) if all("tokens" in block for block in blocks) else None,
@@ -368,7 +373,7 @@ class Call:
                     layers.setdefault(item.layer or "", []).append((item.id, item.tokens))
                 fact.update(self._sizes(self._window, layers, lineage, now))
             fact["usage"] = usage
-            if turn.record("context.usage.recorded", {**fact, **(more or {})}) and layers is not None:
+            if self.record("context.usage.recorded", {**fact, **(more or {})}) and layers is not None:
                 lineage.last, lineage.layers = now, layers
 
     def _sizes(self, window: List[Item], layers: Dict[str, List[Tuple[str, int]]], lineage: Lineage, now: float) -> Dict[str, Any]:
@@ -417,7 +422,7 @@ class Call:
             ) if value is not None},
             "replacement_policy": "replace_window", "retained_tail_refs": [item.id for item in window[last + 1:]] or None, **compaction,
         }
-        self.turn.record("context.compaction.started", fact)
+        self.record("context.compaction.started", fact)
         return OpenCompaction(self.turn, fact, list(window), named)
 
 
