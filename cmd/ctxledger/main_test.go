@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		main()
 	case "talker":
 		talker()
+	case "streamer":
+		streamer()
 	}
 	for _, name := range []string{"CTXLEDGER_NATS_URL", "CTXLEDGER_NATS_CONTEXT", "CTXLEDGER_CLICKHOUSE_DSN", "CTXLEDGER_DATA", "CTXLEDGER_CONFIG"} {
 		os.Unsetenv(name) // the settings of whoever runs the tests

@@ -1,17 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,65 +20,132 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
 	"github.com/ctxledger/ctxledger/producer/producertest/realclient"
 )
 
-// TestRunOutlivesItsServers kills ClickHouse, then NATS with the projector, while the real Claude
-// Code works behind `run`. The client does not notice, and the ledger has each call once after the
-// servers and a recorder have started again.
+// streamer runs NATS alone, in the folder and on the port of its arguments, until it is killed.
+func streamer() {
+	c := embedded.DefaultConfig(os.Args[1])
+	c.NoClickHouse = true
+	c.NATSPort, _ = strconv.Atoi(os.Args[2])
+	s, err := embedded.Start(context.Background(), c)
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	fmt.Println(s.NATSURL())
+	select {}
+}
+
+// another returns this binary under another name, which TestMain knows.
+func another(t *testing.T, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(self, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// beginStream starts NATS in a process of its own, and returns its address. Port 0 is any free one.
+func beginStream(t *testing.T, path, folder, port string) (*program, string) {
+	t.Helper()
+	p := &program{Cmd: exec.Command(path, folder, port), done: make(chan struct{})}
+	r, w := io.Pipe()
+	p.Stdout = w
+	p.begin(t)
+	address, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil || !strings.HasPrefix(address, "nats://") {
+		t.Fatalf("NATS starts with %q, %v", address, err)
+	}
+	return p, strings.TrimSpace(address)
+}
+
+// TestRunOutlivesItsServers kills the projector, ClickHouse and NATS, each alone and each of them a
+// process, while the real Claude Code works behind `run`. The client does not notice. The facts wait
+// while NATS is away, and the ledger has each call once after all has started again.
 func TestRunOutlivesItsServers(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
-	data := t.TempDir()
-	servers, found := beginUp(t, data)
-	usage := modelserver.Usage{Input: 100, CacheRead: 40, Output: 9}
-	var once [2]sync.Once
-	server := modelserver.New(t, func(r *modelserver.Request) modelserver.Answer {
-		done := strings.Count(string(r.Body), `"tool_result"`)
-		switch done {
-		case 1:
-			once[0].Do(func() { killEngine(t, data) })
-		case 2:
-			once[1].Do(func() {
-				_ = servers.Process.Kill()
-				<-servers.done
-			})
-		case 4:
-			return modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("all is done")}, Usage: usage}
-		}
-		return modelserver.Answer{Parts: []modelserver.Part{modelserver.Call("Bash", fmt.Sprintf(`{"command":"echo %d","description":"d"}`, done))}, Usage: usage}
-	})
-	client := realclient.ClaudeCode(t, server.URL)
-	run := func(args ...string) *program {
-		p := command(append([]string{"run", "--data", data, "--only-providers", "--host", "api.anthropic.com=" + server.URL, "--no-start", "--"}, args...)...)
-		p.Dir, p.Env = client.Dir, slices.DeleteFunc(slices.Clone(client.Env), func(v string) bool { return strings.HasPrefix(v, "ANTHROPIC_BASE_URL=") })
+	path, folder, data := another(t, "streamer"), t.TempDir(), t.TempDir()
+	stream, address := beginStream(t, path, folder, "0")
+	port := address[strings.LastIndexByte(address, ':')+1:]
+	engine := embeddedtest.Start(t, func(c *embedded.Config) { c.NoNATS = true })
+	environment := append(os.Environ(), "CTXLEDGER_NATS_URL="+address, "CTXLEDGER_CLICKHOUSE_DSN="+engine.ClickHouseDSN(), "CTXLEDGER_DATA="+data)
+	begin := func(args ...string) *program {
+		p := command(args...)
+		p.Env = environment
 		return p.begin(t)
 	}
-	p := run(client.Program, "-p", "echo four numbers", "--allowedTools", "Bash", "--output-format", "json")
-	if code := p.code(t, startPatience); code != cli.ExitDone || !strings.Contains(p.stdout.String(), "all is done") || !strings.Contains(p.stdout.String(), `"is_error":false`) {
+	done := func(args ...string) *program {
+		t.Helper()
+		p := begin(args...)
+		if code := p.code(t, startPatience); code != cli.ExitDone {
+			t.Fatalf("%v ended with %d\n%s%s", args, code, &p.stdout, &p.stderr)
+		}
+		return p
+	}
+	kill := func(p *program) {
+		_ = p.Process.Kill()
+		<-p.done
+	}
+	done("migrate")
+	projector := begin("project")
+
+	const calls = 7
+	usage := modelserver.Usage{Input: 100, CacheRead: 40, Output: 9}
+	steps := map[int]func(){
+		1: func() { kill(projector) },
+		2: func() { _ = syscall.Kill(engine.EnginePID(), syscall.SIGKILL) },
+		3: func() { kill(stream) },
+		5: func() { stream, _ = beginStream(t, path, folder, port) },
+		6: func() { kill(stream) },
+	}
+	server := modelserver.New(t, func(r *modelserver.Request) modelserver.Answer {
+		results := strings.Count(string(r.Body), `"tool_result"`)
+		if step := steps[results]; step != nil {
+			delete(steps, results)
+			step()
+		}
+		if results == calls-1 {
+			return modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("all is done")}, Usage: usage}
+		}
+		return modelserver.Answer{Parts: []modelserver.Part{modelserver.Call("Bash", fmt.Sprintf(`{"command":"echo %d","description":"d"}`, results))}, Usage: usage}
+	})
+	client := realclient.ClaudeCode(t, server.URL)
+	p := command("run", "--only-providers", "--host", "api.anthropic.com="+server.URL, "--no-start", "--", client.Program, "-p", "echo six numbers", "--allowedTools", "Bash", "--output-format", "json")
+	p.Dir, p.Env = client.Dir, slices.DeleteFunc(slices.Concat(client.Env, environment[len(environment)-3:]), func(v string) bool { return strings.HasPrefix(v, "ANTHROPIC_BASE_URL=") })
+	if code := p.begin(t).code(t, startPatience); code != cli.ExitDone || !strings.Contains(p.stdout.String(), "all is done") || !strings.Contains(p.stdout.String(), `"is_error":false`) {
 		t.Fatalf("exit code %d\n%s%s", code, &p.stdout, &p.stderr)
 	}
-	if calls := server.Calls(); len(calls) != 5 {
-		for _, call := range calls {
+	if received := server.Calls(); len(received) != calls || len(steps) > 0 {
+		for _, call := range received {
 			t.Errorf("call %d at %s with %d messages, status %d", call.Number, call.At.Format(time.StampMilli), len(call.List("messages")), call.Status)
 		}
-		t.Fatal("want 5 calls")
+		t.Fatalf("want %d calls", calls)
 	}
 	if !strings.Contains(p.stderr.String(), "facts wait in") {
 		t.Errorf("run does not say that facts wait: %s", &p.stderr)
 	}
-	address, err := url.Parse(found.NATSURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, _ := beginUp(t, data, "--nats-port", address.Port())
-	if p := run("true"); p.code(t, startPatience) != cli.ExitDone || strings.Contains(p.stderr.String(), "facts wait in") {
+	beginStream(t, path, folder, port)
+	if p := done("run", "--no-start", "--", "true"); strings.Contains(p.stderr.String(), "facts wait in") {
 		t.Errorf("the next run leaves facts: %s", &p.stderr)
 	}
-	awaitRow(t, data, `SELECT count(), uniqExact(provider_message_id), sum(uncached_input), uniqExact(session_id), (SELECT count() FROM quarantine) FROM model_calls`, "5,5,500,1,0")
-	_ = again.Process.Signal(syscall.SIGTERM)
-	again.code(t, startPatience)
+	for deadline := time.Now().Add(startPatience); begin("query", "--sql", "SELECT 1").code(t, startPatience) == cli.ExitUnreachable && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond) // ClickHouse recovers
+	}
+	done("project", "--until-caught-up")
+	answer := done("query", "-o", "csv", "--sql", `SELECT count(), uniqExact(provider_message_id), sum(uncached_input), uniqExact(session_id), (SELECT count() FROM quarantine) FROM model_calls`)
+	if _, row, _ := strings.Cut(answer.stdout.String(), "\n"); strings.TrimSpace(row) != fmt.Sprintf("%d,%d,%d,1,0", calls, calls, 100*calls) {
+		t.Errorf("the ledger answers %s", row)
+	}
 }
 
 // talker is the client of a model. It continues a conversation of the first given number of
@@ -136,15 +204,7 @@ func storedCalls(data string) (calls int, err error) {
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
-	data := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := filepath.Join(t.TempDir(), "talker")
-	if err := os.Symlink(self, client); err != nil {
-		t.Fatal(err)
-	}
+	data, client := t.TempDir(), another(t, "talker")
 	server := modelserver.New(t, func(r *modelserver.Request) modelserver.Answer {
 		a := modelserver.Answer{Parts: []modelserver.Part{modelserver.Text(fmt.Sprintf("message %d", len(r.List("messages"))))}, Usage: modelserver.Usage{Input: 10, Output: 1}}
 		a.Fault.Delay = 20 * time.Millisecond
