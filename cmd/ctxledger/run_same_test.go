@@ -172,35 +172,65 @@ func TestRunChangesNothing(t *testing.T) {
 				)
 			}
 			alone, captured := modelserver.New(t, script()), modelserver.New(t, script())
+			compare(t, test.host, test.client, test.args, alone, captured)
+		})
+	}
+}
 
-			client := test.client(t)
-			proxy, certificate := providerOf(t, test.host, alone)
-			client.Env = append(client.Env, "HTTPS_PROXY="+proxy, "NODE_EXTRA_CA_CERTS="+certificate, "SSL_CERT_FILE="+certificate)
-			printed := normal(client, client.Run(t, test.args...))
-			want := received(client, alone)
+// compare runs a client alone and behind `run`. Both say at the end that both are done.
+func compare(t *testing.T, host string, of func(*testing.T) *realclient.Client, args []string, alone, captured *modelserver.Server) {
+	client := of(t)
+	proxy, certificate := providerOf(t, host, alone)
+	client.Env = append(client.Env, "HTTPS_PROXY="+proxy, "NODE_USE_ENV_PROXY=1", "NODE_EXTRA_CA_CERTS="+certificate, "SSL_CERT_FILE="+certificate)
+	printed := normal(client, client.Run(t, args...))
+	want := received(client, alone)
 
-			client = test.client(t)
-			client.Env = slices.DeleteFunc(client.Env, func(v string) bool {
-				return strings.HasPrefix(v, "HTTPS_PROXY=") || strings.HasPrefix(v, "SSL_CERT_FILE=")
-			})
-			p := command(slices.Concat([]string{"run", "--no-start", "--data", t.TempDir(), "--only-providers", "--host", test.host + "=" + captured.URL, "--", client.Program}, test.args)...)
-			p.Dir, p.Env = client.Dir, client.Env
-			if code := p.begin(t).code(t, startPatience); code != cli.ExitDone || !strings.Contains(p.stdout.String(), "both are done") {
-				t.Fatalf("exit code %d\n%s%s", code, &p.stdout, &p.stderr)
+	client = of(t)
+	client.Env = slices.DeleteFunc(client.Env, func(v string) bool {
+		return strings.HasPrefix(v, "HTTPS_PROXY=") || strings.HasPrefix(v, "SSL_CERT_FILE=")
+	})
+	p := command(slices.Concat([]string{"run", "--no-start", "--data", t.TempDir(), "--only-providers", "--host", host + "=" + captured.URL, "--", client.Program}, args)...)
+	p.Dir, p.Env = client.Dir, client.Env
+	if code := p.begin(t).code(t, startPatience); code != cli.ExitDone || !strings.Contains(p.stdout.String(), "both are done") {
+		t.Fatalf("exit code %d\n%s%s", code, &p.stdout, &p.stderr)
+	}
+	got := received(client, captured)
+	if len(got) != len(want) || len(want) < 3 {
+		t.Fatalf("%d calls behind run, %d alone", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("call %d: %s", i, firstDifference(want[i], got[i]))
+		}
+	}
+	if now := normal(client, p.stdout.String()); now != printed {
+		t.Errorf("the client prints %s", firstDifference(printed, now))
+	}
+	t.Logf("%d calls, %d bytes", len(want), len(strings.Join(want, "")))
+}
+
+// TestRunChangesNothingForLibraries does the same with the client libraries.
+func TestRunChangesNothingForLibraries(t *testing.T) {
+	t.Parallel()
+	script := func(r *modelserver.Request) modelserver.Answer {
+		a := modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("both are done")}, Usage: modelserver.Usage{Input: 100, CacheRead: 40, Output: 9}}
+		switch body := string(r.Body); {
+		case !strings.Contains(body, "1 + 2 = 3"):
+			a.Parts = []modelserver.Part{modelserver.Call("add", `{"a":1,"b":2}`)}
+		case !strings.Contains(body, "3 + 4 = 7"):
+			a.Parts = []modelserver.Part{modelserver.Text("and more"), modelserver.Call("add", `{"a":3,"b":4}`)}
+		}
+		return a
+	}
+	for _, library := range realclient.Libraries {
+		t.Run(library, func(t *testing.T) {
+			t.Parallel()
+			host := "api.openai.com"
+			if strings.Contains(strings.ToLower(library), "anthropic") {
+				host = "api.anthropic.com"
 			}
-			got := received(client, captured)
-			if len(got) != len(want) || len(want) < 3 {
-				t.Fatalf("%d calls behind run, %d alone", len(got), len(want))
-			}
-			for i := range want {
-				if got[i] != want[i] {
-					t.Errorf("call %d: %s", i, firstDifference(want[i], got[i]))
-				}
-			}
-			if now := normal(client, p.stdout.String()); now != printed {
-				t.Errorf("the client prints %s", firstDifference(printed, now))
-			}
-			t.Logf("%d calls, %d bytes", len(want), len(strings.Join(want, "")))
+			client := func(t *testing.T) *realclient.Client { return realclient.Library(t) }
+			compare(t, host, client, []string{"talk.mjs", library, "https://" + host, "http"}, modelserver.New(t, script), modelserver.New(t, script))
 		})
 	}
 }

@@ -1,9 +1,10 @@
-// Lets one client library talk to the model at a base URL: node talk.mjs LIBRARY BASE
+// Lets one client library talk to the model at a base URL: node talk.mjs LIBRARY BASE [http]
+// With http nothing is asked by WebSocket, for which Node.js uses no proxy.
 //
 // Each conversation has a system prompt and a tool. The model calls the tool twice and then says
 // what the sum is. A line of the output is the name of a conversation and its last text.
 
-const [library, base] = process.argv.slice(2)
+const [library, base, transport] = process.argv.slice(2)
 const system = 'You add numbers with the tool.'
 const description = 'Adds two numbers.'
 const schema = {
@@ -85,6 +86,7 @@ async function openai() {
   await responses('openai responses stream', false, (body) => client.responses.stream(body).finalResponse())
   await abandoned('openai responses cut', () => client.responses.stream({ model, input: 'openai responses cut' }).finalResponse())
   await malformed('openai responses malformed', () => client.responses.stream({ model, input: 'openai responses malformed' }).finalResponse())
+  if (transport === 'http') return
   const ws = new ResponsesWS(client)
   const events = ws[Symbol.asyncIterator]()
   await responses('openai responses websocket', true, async (body) => {
