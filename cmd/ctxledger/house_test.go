@@ -83,7 +83,7 @@ var house = []room{
 	{path: "producer/producertest/modelserver"},
 	{path: "producer/producertest/realclient", tests: []string{"producer/producertest/modelserver"}},
 	{path: "producer/internal/facts", may: []string{"schema", "producer/window"}},
-	{path: "producer/gateway", may: []string{"schema", "producer/publish", "nats"}, tests: []string{"producer/internal/bustest"}},
+	{path: "producer/gateway", may: []string{"schema", "producer/publish", "nats"}, tests: []string{"producer", "producer/internal/bustest", "deploy/embedded"}},
 	{path: "producer/publish", may: []string{"schema", "nats"}, tests: []string{"producer/internal/bustest"}},
 	{path: "producer/sdk", may: []string{"schema", "producer/sdk"}, tests: []string{"producer", "nats", "producer/internal/bustest", "producer/capture", "producer/producertest", "deploy/embedded"}},
 	{path: "producer", may: []string{"schema", "producer", "nats", "tokenizer"}},

@@ -9,5 +9,8 @@ import (
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	if child, ok := children[os.Getenv(childKind)]; ok {
+		child()
+	}
 	os.Exit(m.Run())
 }
