@@ -80,6 +80,7 @@ var house = []room{
 	{path: "producer/capture/proxy", may: []string{"producer/capture"}, tests: []string{"schema", "producer", "deploy/embedded"}},
 	{path: "producer/capture", may: []string{"schema", "producer"}, not: []string{"producer/importer", "producer/outbox", "producer/secrets"}, tests: []string{"producer/secrets"}},
 	{path: "producer/internal/bustest", may: []string{"schema", "nats", "deploy/embedded"}},
+	{path: "producer/producertest/latency"},
 	{path: "producer/producertest/modelserver"},
 	{path: "producer/producertest/realclient", tests: []string{"producer/producertest/modelserver"}},
 	{path: "producer/internal/facts", may: []string{"schema", "producer/window"}},

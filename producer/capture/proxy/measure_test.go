@@ -6,50 +6,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ctxledger/ctxledger/producer/producertest/latency"
 )
-
-// answering is a provider that reads a request and streams a short answer.
-func answering(t testing.TB) *httptest.Server {
-	const stream = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_%d\",\"usage\":{\"input_tokens\":1}}}\n\n"
-	var n int
-	var mu sync.Mutex
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
-		_, _ = io.Copy(io.Discard, in.Body)
-		mu.Lock()
-		n++
-		id := n
-		mu.Unlock()
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, stream, id)
-		w.(http.Flusher).Flush()
-		fmt.Fprint(w, "data: {\"type\":\"message_stop\"}\n\n")
-	}))
-	t.Cleanup(server.Close)
-	return server
-}
-
-func large(size int) []byte {
-	var b strings.Builder
-	b.WriteString(`{"model":"m","messages":[`)
-	for i := 0; b.Len() < size; i++ {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `{"role":"user","content":%q}`, fmt.Sprintf("message %d ", i)+strings.Repeat("some words of a text ", 80))
-	}
-	b.WriteString(`]}`)
-	return []byte(b.String())
-}
 
 func measured(t *testing.T) {
 	t.Helper()
@@ -58,66 +27,104 @@ func measured(t *testing.T) {
 	}
 }
 
+// as sets the runtime as the commands do, until the returned function is called.
+func as() (before func()) {
+	percent, processors := debug.SetGCPercent(400), runtime.GOMAXPROCS(4*runtime.NumCPU())
+	return func() {
+		debug.SetGCPercent(percent)
+		runtime.GOMAXPROCS(processors)
+	}
+}
+
+// bar is 200 calls a second.
+var bar = latency.Plan{Turns: 7, PerTurn: 200, Every: 5 * time.Millisecond}
+
 // TestLatency compares the added latency of the gateway with that of the standard library's
 // reverse proxy: requests of 200 KB at 200/s, in turns.
 func TestLatency(t *testing.T) {
 	measured(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the commands do
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4 * runtime.NumCPU()))
-	provider, r := answering(t), newRig(t)
-	target, _ := url.Parse(provider.URL)
-	reverse := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, FlushInterval: -1})
-	defer reverse.Close()
-	ways := []string{provider.URL, reverse.URL, gateway(t, provider.URL, r.Recorder) + "/model"}
-	body := large(200 << 10)
-	first, whole := make([][]time.Duration, 3), make([][]time.Duration, 3)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	var mu sync.Mutex
-	const turns, perTurn = 7, 200
-	for range turns {
-		for way, base := range ways {
-			var all sync.WaitGroup
-			tick := time.NewTicker(5 * time.Millisecond)
-			for range perTurn {
-				<-tick.C
-				all.Go(func() {
-					start := time.Now()
-					req, _ := http.NewRequest(http.MethodPost, base+"/v1/messages", bytes.NewReader(body))
-					req.Header.Set("X-Claude-Code-Session-Id", "s1")
-					response, err := client.Do(req)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					one := make([]byte, 1)
-					_, _ = io.ReadFull(response.Body, one)
-					begun := time.Since(start)
-					_, _ = io.Copy(io.Discard, response.Body)
-					response.Body.Close()
-					mu.Lock()
-					defer mu.Unlock()
-					first[way], whole[way] = append(first[way], begun), append(whole[way], time.Since(start))
-				})
-			}
-			all.Wait()
-			tick.Stop()
-			_ = r.Flush(t.Context())
-		}
-	}
-	at := func(list []time.Duration, p float64) float64 {
-		slices.Sort(list)
-		return float64(list[int(float64(len(list)-1)*p)].Microseconds()) / 1000
-	}
-	for name, lists := range map[string][][]time.Duration{"first byte": first, "whole": whole} {
-		for _, c := range []struct{ p, plus float64 }{{0.5, 1}, {0.99, 5}} {
-			direct, std, ours := at(lists[0], c.p), at(lists[1], c.p), at(lists[2], c.p)
-			t.Logf("%s p%.0f: direct %.2f ms, reverse proxy %.2f ms, gateway %.2f ms; added %.2f ms of %.2f ms allowed", name, 100*c.p, direct, std, ours, ours-direct, 2*(std-direct)+c.plus)
-			if ours-direct > 2*max(std-direct, 0)+c.plus {
-				t.Errorf("%s p%.0f is over the bar", name, 100*c.p)
-			}
-		}
-	}
+	defer as()()
+	provider, r := latency.Provider(t), newRig(t)
+	client, body := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, latency.Request(200<<10)
+	times := bar.Measure(
+		latency.Way{Ask: latency.Post(client, provider.URL, body)},
+		latency.Way{Ask: latency.Post(client, latency.Reverse(t, provider.URL).URL, body)},
+		latency.Way{Ask: latency.Post(client, gateway(t, provider.URL, r.Recorder)+"/model", body), Settle: func() { _ = r.Flush(t.Context()) }})
+	latency.Check(t, times[0], times[1], times[2])
 	t.Logf("%+v", r.Counts())
+}
+
+// connections are open WebSockets, each of which one call uses at a time.
+func connections(t *testing.T, base string, mode websocket.CompressionMode) chan *websocket.Conn {
+	const most = 32
+	open := make(chan *websocket.Conn, most)
+	for range most {
+		conn, _, err := websocket.Dial(t.Context(), base+"/v1/responses", &websocket.DialOptions{CompressionMode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.CloseNow() })
+		open <- conn
+	}
+	return open
+}
+
+// TestLatencyOfWebSockets does the same with messages of WebSockets: 200 KB plain, and 20 KB compressed.
+func TestLatencyOfWebSockets(t *testing.T) {
+	measured(t)
+	defer as()()
+	var answers atomic.Int64
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
+		conn, err := websocket.Accept(w, in, &websocket.AcceptOptions{CompressionMode: websocket.CompressionContextTakeover})
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		conn.SetReadLimit(-1)
+		for {
+			if _, _, err := conn.Read(in.Context()); err != nil {
+				return
+			}
+			for _, event := range []string{"created", "completed"} {
+				text := fmt.Sprintf(`{"type":"response.%s","response":{"id":"resp_%d","status":"%[1]s","output":[],"usage":{"input_tokens":1}}}`, event, answers.Add(1))
+				if err := conn.Write(in.Context(), websocket.MessageText, []byte(text)); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	defer provider.Close()
+	for name, test := range map[string]struct {
+		size int
+		mode websocket.CompressionMode
+	}{"plain": {200 << 10, websocket.CompressionDisabled}, "compressed": {20 << 10, websocket.CompressionContextTakeover}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			message := []byte(`{"type":"response.create","model":"m",` + latency.Messages("input", test.size) + `}`)
+			way := func(base string, settle func()) latency.Way {
+				open := connections(t, base, test.mode)
+				return latency.Way{Settle: settle, Ask: func(begun func()) error {
+					conn := <-open
+					defer func() { open <- conn }()
+					if err := conn.Write(t.Context(), websocket.MessageText, message); err != nil {
+						return err
+					}
+					if _, _, err := conn.Read(t.Context()); err != nil {
+						return err
+					}
+					begun()
+					_, _, err := conn.Read(t.Context())
+					return err
+				}}
+			}
+			times := bar.Measure(way(provider.URL, nil), way(latency.Reverse(t, provider.URL).URL, nil),
+				way(gateway(t, provider.URL, r.Recorder)+"/model", func() { _ = r.Flush(t.Context()) }))
+			latency.Check(t, times[0], times[1], times[2])
+			if n := r.Counts(); n.Exchanges != int64(bar.Turns*bar.PerTurn) || n.Unread+n.Dropped > 0 {
+				t.Errorf("%+v", n)
+			}
+		})
+	}
 }
 
 // TestManyStreams measures the memory of 500 streams at once, with requests of 200 KB, and passes
@@ -144,7 +151,7 @@ func TestManyStreams(t *testing.T) {
 	defer provider.Close()
 	r := newRig(t)
 	base := gateway(t, provider.URL, r.Recorder) + "/model/v1/messages"
-	body := large(200 << 10)
+	body := latency.Request(200 << 10)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 	var all sync.WaitGroup
 	for range streams {
@@ -171,7 +178,7 @@ func TestManyStreams(t *testing.T) {
 	t.Logf("500 streams: heap %d MB, from the system %d MB, %s(client, provider and proxy in one process)", m.HeapInuse>>20, m.Sys>>20, rss)
 	close(hold)
 	all.Wait()
-	response, err := client.Post(base, "application/json", bytes.NewReader(large(50<<20)))
+	response, err := client.Post(base, "application/json", bytes.NewReader(latency.Request(50<<20)))
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture"
+	"github.com/ctxledger/ctxledger/producer/producertest/latency"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -117,11 +118,11 @@ func TestClosedConnection(t *testing.T) {
 				_, _ = io.Copy(io.Discard, response.Body)
 				return response.StatusCode
 			}
-			if status := post(large(100)); status != http.StatusOK {
+			if status := post(latency.Request(100)); status != http.StatusOK {
 				t.Fatalf("the first request gets %d", status)
 			}
 			<-c.bodies
-			body := large(test.size)
+			body := latency.Request(test.size)
 			if status := post(body); status != test.status {
 				t.Fatalf("status %d, want %d", status, test.status)
 			}
