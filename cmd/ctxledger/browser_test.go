@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,6 +29,19 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		b.Visit(t, base+path, base, wide, narrow)
 	}
 	b.Visit(t, "file://"+report, "file://"+report, wide, narrow)
+	packed, key, verdict := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "ledger.pub"), filepath.Join(t.TempDir(), "verdict.html")
+	public, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
+	if err := os.WriteFile(key, []byte(public), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"export", "--session", session, "--turn", "turn-1", "--out", packed, "--data", data, "--unrecorded"}, {"verify", packed, "--key", key, "--html", verdict}} {
+		if _, stderr, code := ctxledger(t, append([]string{"evidence"}, args...)...); code != cli.ExitDone {
+			t.Fatalf("evidence %v ended with %d: %s", args, code, stderr)
+		}
+	}
+	for _, file := range []string{filepath.Join(packed, "index.html"), verdict} {
+		b.Visit(t, "file://"+file, "file://"+file, wide, narrow)
+	}
 
 	// by keyboard alone: the first link skips to the content, and the arrows walk the calls
 	b.Visit(t, base+"/c/call-17"+in, base, wide)

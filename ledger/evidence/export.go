@@ -37,7 +37,7 @@ var (
 	ErrAltered = errors.New("an event does not match its leaf in the log")
 )
 
-// Config holds the scope and the options of an export. All fields except Progress and Keys are
+// Config holds the scope and the options of an export. All fields except Progress, Page and Keys are
 // required.
 type Config struct {
 	Header pack.Header // without Logs and Elsewhere
@@ -48,6 +48,8 @@ type Config struct {
 	// Keys are the tenant's keys for recognising withheld values. Values of other keys are not
 	// searched for. [Result.Unchecked] counts the fingerprints of other keys.
 	Keys []schema.Key
+	// Page writes index.html from the account of the records. Nil writes none.
+	Page func(io.Writer, document.Account) error
 	// Progress is called every 1000 records with the number of written records and of all records.
 	Progress func(done, all uint64)
 }
@@ -240,7 +242,19 @@ func (x *export) write(w *pack.Writer) error {
 	if x.result.Summary, err = x.builder.Close(); err != nil {
 		return err
 	}
-	return files.finish()
+	return errors.Join(files.finish(), x.writePage(w))
+}
+
+// writePage writes the page for people.
+func (x *export) writePage(w *pack.Writer) error {
+	if x.config.Page == nil {
+		return nil
+	}
+	page, err := x.create(w, pack.PageFile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.config.Page(page, document.AccountOf(x.builder)), page.Close())
 }
 
 // writeLog writes the records of one log, their leaves and their proof.

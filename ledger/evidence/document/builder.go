@@ -34,6 +34,7 @@ type collected struct {
 	tellings tellings
 	conflict conservation
 	taken    []takenItem
+	account  account
 }
 
 // current is the record that is being added.
@@ -217,6 +218,9 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	relate(b, r.Event, fact)
 	addDocuments(b, read)
 	addRedaction(b, r.Event, fact)
+	if f, ok := fact.(*schema.ErasureApplied); ok {
+		b.account.explain(f)
+	}
 	if beside {
 		b.windows.name(fact)
 		return b.err
@@ -224,6 +228,7 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	b.gaps.see(log, r, fact)
 	b.conflict.see(b.node, fact)
 	b.windows.see(r.Event, fact, b.whole)
+	b.account.see(&b.windows, r.Event, fact, b.whole)
 	return b.err
 }
 
@@ -256,6 +261,7 @@ func (b *Builder) addContentless() {
 	if !erased {
 		return
 	}
+	b.account.erased(b.record.Erased)
 	erasure := b.thing(erasureKind, b.record.Erased, nil)
 	b.edge(b.node, erasure, "redacted_from")
 	expireItem(b, b.node, erasure)

@@ -15,6 +15,8 @@
 //	pack.json, source-map.json, provenance.json, replay.json, verification.json
 //	                        Agent Evidence documents
 //	README.md               for people
+//	index.html              a page for people; earlier packs have none. It is not derived byte
+//	                        for byte, but its figures are, see document.Account
 //	export-manifest.json    Agent Evidence: every file above, its size and SHA-256
 //	attestation.dsse.json   in-toto Statement over the manifest's digest, in a
 //	                        DSSE envelope signed with Ed25519

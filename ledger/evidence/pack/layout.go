@@ -16,6 +16,7 @@ const (
 	ReplayFile       = "replay.json"
 	VerificationFile = "verification.json"
 	ReadmeFile       = "README.md"
+	PageFile         = "index.html" // packs of earlier versions have none
 	ManifestFile     = "export-manifest.json"
 	AttestationFile  = "attestation.dsse.json"
 )
@@ -79,6 +80,8 @@ func Role(path string) string {
 		return "verification"
 	case ReadmeFile:
 		return "readme"
+	case PageFile:
+		return "page"
 	}
 	return "other"
 }
@@ -92,6 +95,8 @@ func MediaType(path string) string {
 		return "application/json"
 	case strings.HasSuffix(path, ".md"):
 		return "text/markdown"
+	case strings.HasSuffix(path, ".html"):
+		return "text/html"
 	}
 	return "text/plain"
 }

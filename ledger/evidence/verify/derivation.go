@@ -78,6 +78,9 @@ func (d *derivation) finish(damaged int64) error {
 		return nil
 	}
 	v.compareManifest(summary)
+	if err := comparePage(v, d.comparer.Account()); err != nil {
+		return err
+	}
 	v.facts.lacking = summary.Lacking
 	v.found.settle(Derivation, Passed, "files that match the derivation from the records: %d", len(document.Files())+1)
 	return nil

@@ -62,6 +62,7 @@ type rig struct {
 	indexes  []int64
 	seq      uint64
 	manifest func([]byte) []byte // changes the manifest before signing
+	page     func(document.Account) string
 	summary  document.Summary
 }
 
@@ -237,6 +238,9 @@ func (r *rig) finish() {
 		}
 	}
 	r.must(r.events.Close())
+	if r.page != nil {
+		r.must(r.w.Put(pack.PageFile, []byte(r.page(document.AccountOf(r.builder)))))
+	}
 	r.must(r.w.Finish(func(files []pack.File) ([]byte, error) {
 		text := document.Manifest(r.header, r.summary, files)
 		if r.manifest != nil {

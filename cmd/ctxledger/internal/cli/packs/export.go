@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
@@ -57,8 +58,9 @@ func evidenceExportCommand(a *cli.App) *cobra.Command {
 		Use:   "export (--turn T | --run R | --task K [--attempt A] | --session S | --last) --out DIR",
 		Short: "Write the facts of a turn, a run, a task or a session as a pack that anyone can check",
 		Long: `Write an evidence pack: the records in log order, their proof in the log, the documents
-that follow from the records, and a signed list of all files. README.md in the pack is
-for people and draws the windows. Facts from elsewhere in the session are included if
+that follow from the records, and a signed list of all files. index.html in the pack is
+for people: any browser shows the windows, and what was withheld, left out, summarised or
+missing. README.md has the same as text. Facts from elsewhere in the session are included if
 they describe an exported one.
 
 The pack appears at --out whole or not at all. --out must not exist, or be an empty
@@ -268,7 +270,7 @@ func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, data string, 
 	defer bar.Done()
 	c := evidence.Config{
 		Header: pack.Header{ID: made.id, Scope: scope, Created: time.Now().UTC().Truncate(time.Second), Exporter: "ctxledger " + status.ReadBuild().Version, RedactIDs: f.redactIDs},
-		Target: target, Zip: f.zip, Signer: signer, Known: ring.Verifiers(),
+		Target: target, Zip: f.zip, Signer: signer, Known: ring.Verifiers(), Page: view.WritePack,
 		Progress: func(done, all uint64) { bar.Set(int64(done), int64(all)) },
 	}
 	if c.Keys, err = cli.KeysOf(data, scope.Tenant); err != nil {

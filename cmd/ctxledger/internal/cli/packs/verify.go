@@ -1,11 +1,13 @@
 package packs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 	"github.com/ctxledger/ctxledger/ledger/proof"
@@ -22,7 +25,7 @@ import (
 // verifyFlags are the flags of evidence verify.
 type verifyFlags struct {
 	keys, tenantKeys, heads []string
-	output                  string
+	output, html            string
 	faults                  int
 }
 
@@ -52,8 +55,12 @@ tenant; without them it is not_checked. Only failed sets the exit code 4.
 
 The owner of the signing key can sign anything. --head compares the head of the log with a
 copy that the owner of the ledger cannot change, such as one of a witness. Two heads of
-the same size must be equal. "ctxledger proof consistency" compares heads of other sizes.`,
+the same size must be equal. "ctxledger proof consistency" compares heads of other sizes.
+
+Of index.html, the page for people, the figures are compared with the records. --html
+writes the verdict as a page; an existing file is replaced.`,
 		Example: `  ctxledger evidence verify pack --key ledger.pub
+  ctxledger evidence verify pack --key ledger.pub --html verdict.html
   ctxledger evidence verify pack --key ledger.pub --head cosigned
   ctxledger evidence verify pack.zip --key 'name+hash+key' --tenant-key acme.keys -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -68,6 +75,7 @@ the same size must be equal. "ctxledger proof consistency" compares heads of oth
 	cmd.Flags().StringArrayVar(&flags.tenantKeys, "tenant-key", nil, "key file of the tenant, from the folder keys of its data folder; repeatable")
 	cmd.Flags().StringArrayVar(&flags.heads, "head", nil, "file with a signed head that a witness has seen; repeatable")
 	cli.OutputFlag(cmd.Flags(), &flags.output, "text or json", "text", "json")
+	cmd.Flags().StringVar(&flags.html, "html", "", "also write the verdict to this HTML file")
 	cmd.Flags().IntVar(&flags.faults, "faults", 20, "how many faults of a question are listed; all are counted")
 	return cmd
 }
@@ -103,6 +111,11 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 	if err != nil {
 		return err
 	}
+	if flags.html != "" {
+		if err := writeVerdict(report, flags.html); err != nil {
+			return err
+		}
+	}
 	if flags.output == "json" {
 		err = a.PrintJSON(report)
 	} else {
@@ -112,6 +125,26 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 		return cli.WithCode(cli.ExitNotVerified, errors.New("the pack failed verification: see the failed questions"))
 	}
 	return err
+}
+
+// writeVerdict writes a verdict to a file, which appears when it is whole.
+func writeVerdict(report *verify.Report, path string) error {
+	var text bytes.Buffer
+	if err := view.WriteVerdict(&text, report); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".verdict-*.html")
+	if err != nil {
+		return fmt.Errorf("write the verdict: %w", err)
+	}
+	_, err = file.Write(text.Bytes())
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the verdict: %w", errors.Join(err, os.Remove(file.Name())))
+	}
+	return nil
 }
 
 // trustedKeys reads the keys of --key, each a key or a file of keys.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,11 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/evidence/verify"
 )
 
 // hostile are texts that would run, break out of their place, or change how a line reads.
@@ -44,23 +49,62 @@ func hostileReport(text string) Report {
 	return NewReport(a, windows, text, at)
 }
 
+// hostilePages are the files that browsers show, with a text in every field.
+var hostilePages = []func(w io.Writer, text string) error{
+	func(w io.Writer, text string) error { return hostileReport(text).Write(w) },
+	func(w io.Writer, text string) error { return WritePack(w, hostileAccount(text)) },
+	func(w io.Writer, text string) error { return WriteVerdict(w, hostileVerdict(text)) },
+}
+
+// hostileAccount is an account with a text in every field. Package document makes texts safe for
+// one line, and the page has to escape them.
+func hostileAccount(text string) document.Account {
+	text = ui.Shorten(text, 200)
+	at := time.Date(2026, 1, 21, 7, 20, 0, 0, time.UTC)
+	block := document.AccountBlock{Layer: text, Role: text, What: text, Redaction: text, Tokens: new(int64(3))}
+	return document.Account{
+		Header: pack.Header{ID: text, Scope: pack.Scope{Kind: pack.ScopeSession, Tenant: text, Session: text}, Created: at, Exporter: text, Logs: []string{text}},
+		First:  at, Last: at, Seals: 1,
+		Windows:     []document.AccountWindow{{Turn: text, Attempt: text, Call: text, Target: text, At: at, Fidelity: text, Partial: true, Blocks: []document.AccountBlock{block}, AllBlocks: 2, Tokens: 3}},
+		Redactions:  []document.AccountRedaction{{At: at, Target: text, State: text, Reason: text, Policies: text}},
+		Omissions:   []document.AccountOmission{{Item: text, Reason: text, Turn: text, Call: text}},
+		Reasons:     []document.ReasonCount{{Reason: text, Items: 1}},
+		Compactions: []document.AccountCompaction{{At: at, ID: text, Summary: text, Trigger: text, Loss: text}},
+		Gaps:        []document.AccountGap{{ID: text, Label: text, Owner: text, Status: text, At: at}},
+		Erasures:    []document.AccountErasure{{ID: text, Reason: text, Records: 1}},
+	}
+}
+
+// hostileVerdict is a verdict with a text in every field.
+func hostileVerdict(text string) *verify.Report {
+	return &verify.Report{
+		Pack: text, Scope: pack.Scope{Kind: text, Tenant: text, Session: text}, SignedBy: []string{text}, Logs: []verify.Log{{Origin: text, Root: text}},
+		Verdicts: []verify.Verdict{
+			{Question: verify.Format, Status: verify.Failed, Detail: text, Total: 2, Faults: []verify.Fault{{File: text, Pointer: text, Reason: text}}, Notes: []string{text}},
+			{Question: verify.Files, Status: verify.Open, Detail: text},
+		},
+	}
+}
+
 // TestHostileTextIsText: whatever a field holds, the page has the same elements, no element has an
 // event handler or a style, and no text of a line changes how the line reads.
 func TestHostileTextIsText(t *testing.T) {
 	t.Parallel()
-	want := skeleton(t, "plain")
-	for _, text := range hostile {
-		if got := skeleton(t, text); got != want {
-			t.Errorf("%.40q changes the elements of the page:\n%s\nwant\n%s", text, got, want)
+	for _, write := range hostilePages {
+		want := skeleton(t, "plain", write)
+		for _, text := range hostile {
+			if got := skeleton(t, text, write); got != want {
+				t.Errorf("%.40q changes the elements of the page:\n%s\nwant\n%s", text, got, want)
+			}
 		}
 	}
 }
 
 // skeleton writes the report and returns the names of its elements in order.
-func skeleton(t *testing.T, text string) string {
+func skeleton(t *testing.T, text string, write func(io.Writer, string) error) string {
 	t.Helper()
 	var b strings.Builder
-	if err := hostileReport(text).Write(&b); err != nil {
+	if err := write(&b, text); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > 200_000+8*len(text) {

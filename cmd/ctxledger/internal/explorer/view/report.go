@@ -30,6 +30,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"minute":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"stamp":   stamp,
 	"add":     func(a, b float64) float64 { return a + b },
+	"add1":    func(n int) int { return n + 1 },
 	"clock":   clock,
 	"cut":     shorten,
 	"day":     day,
