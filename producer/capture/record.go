@@ -25,6 +25,7 @@ func (r *Recorder) record(t *Tap) error {
 	session, err := r.sessions.of(t.head.session, &t.exchange)
 	if err != nil {
 		r.drop()
+		t.waits = err
 		return fmt.Errorf("make a session: %w", err)
 	}
 	next := session.Clone()
@@ -47,7 +48,8 @@ func (r *Recorder) record(t *Tap) error {
 			messages = append(messages, e.Binary())
 		}
 	}
-	if err := r.send(next, messages); err != nil {
+	if t.waits, err = r.send(next, messages); err != nil {
+		t.waits = err
 		r.counts.untold.Add(lost)
 		r.drop()
 		return err
@@ -85,23 +87,24 @@ func (t *Tap) read() (partial []string, err error) {
 	return partial, nil
 }
 
-// send writes the next state with its facts, sends the facts, and confirms the state.
-func (r *Recorder) send(s *observe.Session, messages []schema.Message) error {
+// send writes the next state with its facts, sends the facts, and confirms the state. waits is
+// the reason why the facts wait in memory.
+func (r *Recorder) send(s *observe.Session, messages []schema.Message) (waits, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
 	defer cancel()
 	if err := r.sessions.keep(s, messages); err != nil {
 		r.config.Log.Warn("the state of a session was not written; after a restart its items have new ids", "reason", err.Error())
 	}
 	if err := r.config.Transport.Send(ctx, messages...); err != nil {
-		return err
+		return nil, err
 	}
 	r.sessions.use(s)
 	if _, err := r.config.Transport.Store(ctx); err != nil {
 		r.sessions.wait(s, messages)
 		r.config.Log.Warn("facts wait in memory", "reason", err.Error())
-		return nil
+		return fmt.Errorf("%w: %w", ErrInMemory, err), nil
 	}
-	return r.sessions.confirm(s)
+	return nil, r.sessions.confirm(s)
 }
 
 // events returns the checked events of a fact, with their identities.

@@ -140,8 +140,12 @@ func (r *Recorder) drop() {
 // work records one exchange after another.
 func (r *Recorder) work() {
 	for t := r.backlog.next(); t != nil; t = r.backlog.next() {
-		if err := r.recordSafely(t); err != nil {
+		err := r.recordSafely(t)
+		if err != nil {
 			r.config.Log.Warn("an exchange was not recorded", "dialect", string(t.exchange.Dialect), "reason", err.Error())
+		}
+		if t.done != nil {
+			t.done(t.waits)
 		}
 		r.backlog.done()
 	}

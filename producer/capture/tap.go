@@ -27,6 +27,8 @@ type Tap struct {
 	at       time.Time
 	partial  []string // reasons why not all of the exchange was copied
 	reported bool     // telemetry told of the exchange; there are no copies
+	done     func(error)
+	waits    error // reason why the facts are neither in the stream nor in the outbox
 
 	mu       sync.Mutex // guards the fields below
 	sent     copied

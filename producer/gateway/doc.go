@@ -34,8 +34,8 @@
 // # Telemetry
 //
 // POST /v1/logs and /v1/traces take OTLP/HTTP, protobuf and JSON, for [Config.Telemetry], which
-// reads the model calls in it; see package otlp. The answer is in the encoding of the request. It
-// does not wait for JetStream: the recorder has the calls, and its outbox the facts.
+// reads the model calls in it; see package otlp. The answer is in the encoding of the request. When
+// it comes with status 200, the stream or the outbox of the recorder has the facts.
 //
 // # Receipts
 //

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -19,7 +20,7 @@ const (
 // Telemetry records the model calls of OTLP bodies. refused is the number of refused records,
 // and message a sentence for the emitter, or "". The outcome tells what an error means.
 type Telemetry interface {
-	Report(tenant string, logs, fromJSON bool, body []byte) (refused int, message string, outcome TelemetryOutcome)
+	Report(ctx context.Context, tenant string, logs, fromJSON bool, body []byte) (refused int, message string, outcome TelemetryOutcome)
 }
 
 // TelemetryOutcome is the result of a body.
@@ -27,9 +28,9 @@ type TelemetryOutcome int
 
 // The outcomes of a body.
 const (
-	TelemetryTaken     TelemetryOutcome = iota // all of its calls are recorded, or refused
+	TelemetryTaken     TelemetryOutcome = iota // the stream or an outbox has all of its calls, or they are refused
 	TelemetryMalformed                         // the body does not decode
-	TelemetryBusy                              // there is no room now
+	TelemetryBusy                              // there is no room now, or the calls are not stored yet
 	TelemetryForbidden                         // the tenant's telemetry is not recorded here
 )
 
@@ -98,12 +99,12 @@ func (h *Handler) takeTelemetry(w http.ResponseWriter, r *http.Request) (refused
 	if p != nil {
 		return 0, "", p
 	}
-	refused, message, outcome := h.config.Telemetry.Report(tenant, r.URL.Path == LogsPath, mediaType(types[0]) == "application/json", body)
+	refused, message, outcome := h.config.Telemetry.Report(r.Context(), tenant, r.URL.Path == LogsPath, mediaType(types[0]) == "application/json", body)
 	switch outcome {
 	case TelemetryMalformed:
 		return 0, "", problem(http.StatusBadRequest, "not_otlp", "the body does not decode as "+schema.Clip(r.URL.Path)+" in "+mediaType(types[0]), "send an OTLP request of this signal")
 	case TelemetryBusy:
-		return 0, "", busy("too many calls wait to be recorded")
+		return 0, "", busy("the calls are not recorded yet")
 	case TelemetryForbidden:
 		return 0, "", problem(http.StatusForbidden, "forbidden", "telemetry of this tenant is not recorded here", "send it to a server of the tenant")
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,7 @@ type telemetry struct {
 	taken []string
 }
 
-func (r *telemetry) Report(tenant string, logs, fromJSON bool, body []byte) (int, string, TelemetryOutcome) {
+func (r *telemetry) Report(_ context.Context, tenant string, logs, fromJSON bool, body []byte) (int, string, TelemetryOutcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.taken = append(r.taken, fmt.Sprint(tenant, " ", logs, " ", fromJSON, " ", string(body)))

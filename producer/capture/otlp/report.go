@@ -1,9 +1,11 @@
 package otlp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture"
 	"github.com/ctxledger/ctxledger/schema"
@@ -11,14 +13,19 @@ import (
 
 // Errors of [Reporter.Report] besides [ErrMalformed].
 var (
-	// ErrBusy means that the recorder has no room. Some calls may be recorded; send the body again.
-	ErrBusy = errors.New("too many calls wait to be recorded")
+	// ErrBusy means that the recorder has no room, or that neither the stream nor the outbox had
+	// the facts in time. Some calls may be recorded; send the body again.
+	ErrBusy = errors.New("the calls are not recorded yet")
 	// ErrTenant means that the recorder records for another tenant.
 	ErrTenant = errors.New("telemetry is recorded for another tenant")
 )
 
-// remembered is the number of calls that a Reporter remembers.
-const remembered = 20_000
+const (
+	// remembered is the number of calls that a Reporter remembers.
+	remembered = 20_000
+	// storeTimeout limits the wait for the stream or the outbox.
+	storeTimeout = 10 * time.Second
+)
 
 // Reporter records the model calls of OTLP bodies. Safe for concurrent use.
 type Reporter struct {
@@ -37,8 +44,8 @@ func NewReporter(recorder *capture.Recorder, tenant string) *Reporter {
 
 // Report records the model calls of one body. logs says that the body has log records, not spans.
 // It returns the number of refused records, and a sentence for the emitter if there is something
-// to say. The facts are in the recorder's outbox or stream some moments later.
-func (r *Reporter) Report(tenant string, logs, fromJSON bool, body []byte) (refused int, message string, err error) {
+// to say. The stream or the recorder's outbox has the facts when Report returns without an error.
+func (r *Reporter) Report(ctx context.Context, tenant string, logs, fromJSON bool, body []byte) (refused int, message string, err error) {
 	if schema.TenantOf(tenant) != r.tenant {
 		return 0, "", ErrTenant
 	}
@@ -50,19 +57,9 @@ func (r *Reporter) Report(tenant string, logs, fromJSON bool, body []byte) (refu
 	if err != nil {
 		return 0, "", err
 	}
-	unnamed := 0
-	for i := range found.Calls {
-		call := &found.Calls[i]
-		if !r.begin(call.Key) {
-			continue
-		}
-		if !r.recorder.Report(capture.Report{Exchange: call.Exchange, Session: call.Session, Agent: call.Agent, At: call.At, Partial: call.Partial}) {
-			r.forget(call.Key)
-			return 0, "", ErrBusy
-		}
-		if call.Unnamed {
-			unnamed++
-		}
+	unnamed, err := r.record(ctx, found.Calls)
+	if err != nil {
+		return 0, "", err
 	}
 	switch {
 	case found.Refused > 0:
@@ -71,6 +68,53 @@ func (r *Reporter) Report(tenant string, logs, fromJSON bool, body []byte) (refu
 		message = fmt.Sprintf("%d model calls name no conversation; their session is trace_<trace id>. Set gen_ai.conversation.id", unnamed)
 	}
 	return found.Refused, message, nil
+}
+
+// record records calls and waits for the stream or the outbox. It returns the number of calls
+// without a conversation.
+func (r *Reporter) record(ctx context.Context, calls []Call) (unnamed int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	stored := make(chan error, len(calls))
+	waiting := 0
+	for i := range calls {
+		call := &calls[i]
+		if !r.begin(call.Key) {
+			continue
+		}
+		if !r.recorder.Report(capture.Report{
+			Exchange: call.Exchange, Session: call.Session, Agent: call.Agent, At: call.At, Partial: call.Partial,
+			Done: func(err error) {
+				if err != nil && !errors.Is(err, capture.ErrInMemory) {
+					r.forget(call.Key) // the body comes again
+				}
+				stored <- err
+			},
+		}) {
+			r.forget(call.Key)
+			return 0, ErrBusy
+		}
+		waiting++
+		if call.Unnamed {
+			unnamed++
+		}
+	}
+	if waiting < len(calls) { // an earlier body had the call, which may still wait
+		if err := r.recorder.Flush(ctx); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+	}
+	for range waiting {
+		select {
+		case err := <-stored:
+			if err != nil {
+				return 0, fmt.Errorf("%w: %w", ErrBusy, err)
+			}
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
+		}
+	}
+	return unnamed, nil
 }
 
 // begin reports whether the call is new. A call without a key always is.

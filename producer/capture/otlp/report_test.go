@@ -1,16 +1,19 @@
 package otlp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture"
 	"github.com/ctxledger/ctxledger/producer/producertest"
+	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -44,14 +47,14 @@ func TestReport(t *testing.T) {
 	}{
 		{"genai-span.json", false, ""}, {"genai-span.json", false, ""}, {"genai-event.json", true, ""}, {"claude-code.json", true, ""}, {"claude-code.json", true, ""}, {"ai-sdk.json", false, ""},
 	} {
-		if refused, message, err := r.Report("default", c.logs, true, payload(t, c.file)); err != nil || refused != 0 || message != c.message {
+		if refused, message, err := r.Report(t.Context(), "default", c.logs, true, payload(t, c.file)); err != nil || refused != 0 || message != c.message {
 			t.Errorf("%s: %d %q %v", c.file, refused, message, err)
 		}
 	}
-	if _, _, err := r.Report("acme", false, true, nil); !errors.Is(err, ErrTenant) {
+	if _, _, err := r.Report(t.Context(), "acme", false, true, nil); !errors.Is(err, ErrTenant) {
 		t.Error(err)
 	}
-	if _, _, err := r.Report("default", false, true, []byte("{")); !errors.Is(err, ErrMalformed) {
+	if _, _, err := r.Report(t.Context(), "default", false, true, []byte("{")); !errors.Is(err, ErrMalformed) {
 		t.Error(err)
 	}
 	// The wire of the first call, seen by another capture.
@@ -94,5 +97,57 @@ func TestReport(t *testing.T) {
 		if got := reported[0].OrderedBlocks[i]; got.EqualityDigest == "" || got.EqualityDigest != b.EqualityDigest || got.Layer != b.Layer {
 			t.Errorf("block %d is %+v as reported, and %+v on the wire", i, got, b)
 		}
+	}
+}
+
+// unsure is a transport whose outbox does not confirm while it has an error.
+type unsure struct {
+	*producertest.Recorder
+	err atomic.Pointer[error]
+}
+
+func (u *unsure) Store(ctx context.Context) (publish.Stored, error) {
+	if err := u.err.Load(); err != nil {
+		return "", *err
+	}
+	return u.Recorder.Store(ctx)
+}
+
+// TestReportWaitsForTheOutbox: without a confirmation of the outbox, the emitter has to send the
+// body again. The call then counts once.
+func TestReportWaitsForTheOutbox(t *testing.T) {
+	t.Parallel()
+	transport := &unsure{Recorder: new(producertest.Recorder)}
+	full := errors.New("the disk is full")
+	transport.err.Store(&full)
+	recorder, err := capture.Open(t.Context(), capture.Config{Transport: transport, Instance: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReporter(recorder, "")
+	report := func(ctx context.Context) error {
+		_, _, err := r.Report(ctx, "default", false, true, payload(t, "genai-span.json"))
+		return err
+	}
+	if err := report(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Errorf("an outbox that is full gives %v", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := report(gone); !errors.Is(err, ErrBusy) {
+		t.Errorf("a client that is gone gives %v", err)
+	}
+	transport.err.Store(nil)
+	for range 2 {
+		if err := report(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	ids := make(map[string]bool)
+	for _, e := range transport.Events().Of(schema.TypeUsageRecorded) {
+		ids[e.ID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("the call is there under %d ids", len(ids))
 	}
 }

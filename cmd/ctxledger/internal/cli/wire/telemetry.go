@@ -33,13 +33,13 @@ func NewTelemetry(ctx context.Context, a *cli.App, address func() (string, error
 var telemetrySlots = []string{"telemetry", "telemetry-1", "telemetry-2", "telemetry-3"}
 
 // Report implements [gateway.Telemetry].
-func (t *Telemetry) Report(tenant string, logs, fromJSON bool, body []byte) (int, string, gateway.TelemetryOutcome) {
+func (t *Telemetry) Report(ctx context.Context, tenant string, logs, fromJSON bool, body []byte) (int, string, gateway.TelemetryOutcome) {
 	reporter, err := t.open()
 	if err != nil {
 		t.app.Log().Warn("telemetry is not recorded", "error", err)
 		return 0, "", gateway.TelemetryBusy
 	}
-	refused, message, err := reporter.Report(tenant, logs, fromJSON, body)
+	refused, message, err := reporter.Report(ctx, tenant, logs, fromJSON, body)
 	switch {
 	case errors.Is(err, otlp.ErrTenant):
 		return 0, "", gateway.TelemetryForbidden
