@@ -20,7 +20,8 @@ import (
 var ProviderHosts = []string{"api.anthropic.com", "api.openai.com", "chatgpt.com", "openrouter.ai", "api.deepseek.com", "api.mistral.ai", "api.x.ai"}
 
 // Forward is an HTTPS proxy for one child process. Requests to providers are forwarded and
-// recorded, connections to other hosts are tunnelled unread. Make it with [NewForward].
+// recorded, connections to other hosts are tunnelled unread. So are connections to a provider after
+// the client has refused a certificate of the authority. Make it with [NewForward].
 type Forward struct {
 	authority *Authority
 	hosts     map[string]*Upstream
@@ -28,6 +29,7 @@ type Forward struct {
 	server    *http.Server
 	conns     *handed
 	tunnelled atomic.Int64
+	pinned    pinned
 }
 
 // NewForward returns a proxy that ends TLS for the hosts. An address of a host is where its
@@ -90,8 +92,14 @@ func (f *Forward) connect(w http.ResponseWriter, in *http.Request) {
 		return
 	}
 	var remote net.Conn
-	if !known {
-		if remote, err = dial(in.Context(), in.Host); err != nil {
+	through := !known || f.pinned.has(host)
+	if through {
+		if known {
+			remote, err = f.direct(in.Context(), host)
+		} else {
+			remote, err = dial(in.Context(), in.Host)
+		}
+		if err != nil {
 			http.Error(w, "ctxledger: the host could not be reached", http.StatusBadGateway)
 			return
 		}
@@ -106,17 +114,25 @@ func (f *Forward) connect(w http.ResponseWriter, in *http.Request) {
 		return
 	}
 	early := &bufferedConn{Conn: local, from: buffered.Reader}
-	if !known {
+	if through {
 		join(early, remote)
 		return
 	}
-	f.conns.put(tls.Server(early, &tls.Config{
+	conn := tls.Server(early, &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return f.authority.certify(host)
 		},
-	}))
+	})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(in.Context()), handshakePatience)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		f.pinned.note(host, err)
+		conn.Close()
+		return
+	}
+	f.conns.put(conn)
 }
 
 // dial connects to a host, by the proxy of the environment if there is one.

@@ -18,5 +18,6 @@
 // # Certificates
 //
 // An [Authority] is made for one run. Its key stays in memory. Only its certificate is written,
-// for the environment of the child process.
+// for the environment of the child process. A client that trusts only certificates of its provider
+// fails once; its later connections to that provider pass unread, see [Forward.Pinned].
 package proxy

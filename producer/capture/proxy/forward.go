@@ -75,6 +75,9 @@ func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string)
 		if in.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
 		}
+		if tap != nil {
+			body.rest()
+		}
 		http.Error(w, "ctxledger: the provider could not be reached: "+reason(err), http.StatusBadGateway)
 		return
 	}

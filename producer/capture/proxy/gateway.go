@@ -73,7 +73,16 @@ func leadsTo(target *url.URL, own net.Addr) bool {
 		ips, _ = net.LookupIP(target.Hostname())
 	}
 	return slices.ContainsFunc(ips, func(ip net.IP) bool {
-		return ip.Equal(tcp.IP) || ip.IsUnspecified() || tcp.IP.IsUnspecified() && ip.IsLoopback() || ip.IsLoopback() && tcp.IP.IsLoopback()
+		return ip.Equal(tcp.IP) || ip.IsUnspecified() || tcp.IP.IsUnspecified() && ofThisMachine(ip) || ip.IsLoopback() && tcp.IP.IsLoopback()
+	})
+}
+
+// ofThisMachine reports whether an address is one of this machine.
+func ofThisMachine(ip net.IP) bool {
+	addresses, _ := net.InterfaceAddrs()
+	return ip.IsLoopback() || slices.ContainsFunc(addresses, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && own.IP.Equal(ip)
 	})
 }
 

@@ -248,6 +248,15 @@ func TestUpstreams(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+	everywhere := &net.TCPAddr{IP: net.IPv4zero, Port: 7171}
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if own, ok := a.(*net.IPNet); ok && own.IP.To4() != nil {
+			if _, err := NewGateway(map[string]string{"a": "http://" + own.IP.String() + ":7171/a"}, everywhere, nil); err == nil {
+				t.Errorf("%s is not recognised", own.IP)
+			}
+		}
+	}
 	g, err := NewGateway(nil, own, nil)
 	if err != nil || !slices.Equal(g.Names(), []string{"anthropic", "openai"}) {
 		t.Errorf("%v", err)
@@ -262,11 +271,17 @@ func TestUpstreams(t *testing.T) {
 // forward starts a proxy that leads the host to a server.
 func forward(t testing.TB, host, address string, sealed bool, recorder *capture.Recorder) (proxy *url.URL, authority *Authority) {
 	t.Helper()
+	_, proxy, authority = forwarding(t, host, address, sealed, recorder)
+	return proxy, authority
+}
+
+func forwarding(t testing.TB, host, address string, sealed bool, recorder *capture.Recorder) (f *Forward, proxy *url.URL, authority *Authority) {
+	t.Helper()
 	authority, err := NewAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := NewForward(authority, map[string]string{host: address}, sealed, recorder)
+	f, err = NewForward(authority, map[string]string{host: address}, sealed, recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +291,7 @@ func forward(t testing.TB, host, address string, sealed bool, recorder *capture.
 		server.Close()
 	})
 	proxy, _ = url.Parse(server.URL)
-	return proxy, authority
+	return f, proxy, authority
 }
 
 func TestForward(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
+
+	"github.com/ctxledger/ctxledger/producer/capture"
 )
 
 // A provider may close a kept connection while a request is sent on it. The provider has then not
@@ -136,6 +138,19 @@ func (s *sending) again(now time.Time) (io.ReadCloser, error) {
 	}
 	s.repeated = true
 	return s.body(), nil
+}
+
+// rest reads what the provider did not take, so that the copy is whole.
+func (s *sending) rest() {
+	if s.from != nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(&sendingReader{s: s, at: s.taken()}, capture.MaxBodyBytes))
+	}
+}
+
+func (s *sending) taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.read
 }
 
 // wasIdle reports whether the connection that failed had been idle before the request.

@@ -25,8 +25,10 @@ type Gateway struct {
 
 // Serve records the agents that use the address of listener as their base URL, for the default
 // tenant and without text. nats is the address of the stream. upstreams are further providers, by
-// name. Serve returns at once. One process at a time may serve a data folder.
+// name. Serve returns at once. One process at a time may serve a data folder. Serve gives the whole
+// process more threads, so that bytes that pass do not wait for the recorder.
 func Serve(ctx context.Context, a *cli.App, nats string, listener net.Listener, upstreams map[string]string) (*Gateway, error) {
+	addThreads()
 	return openGateway(ctx, a, nats, listener, upstreams, recordFlags{tenant: schema.DefaultTenant}, []string{"up"})
 }
 

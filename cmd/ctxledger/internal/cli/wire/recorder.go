@@ -133,12 +133,17 @@ const threads = 4
 // tune keeps the collector and the recorder from delaying the bytes that pass. Settings of the
 // environment win.
 func tune() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(threads * runtime.NumCPU())
-	}
+	addThreads()
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(collectAt)
 		debug.SetMemoryLimit(memoryLimit)
+	}
+}
+
+// addThreads sets the number of threads, unless the environment does.
+func addThreads() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(threads * runtime.NumCPU())
 	}
 }
 

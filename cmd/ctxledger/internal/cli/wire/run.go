@@ -139,6 +139,9 @@ func run(ctx context.Context, a *cli.App, args []string, hosts map[string]string
 	if n := forward.Tunnelled(); n > 0 {
 		fmt.Fprintf(a.Err, "ctxledger: %d connections changed their protocol and passed unread\n", n)
 	}
+	for _, host := range forward.Pinned() {
+		fmt.Fprintf(a.Err, "ctxledger: the command trusts only certificates of %s itself, so its connections passed unread\n", host)
+	}
 	drawLast(a, r.Last(), r.Counts())
 	return err
 }
