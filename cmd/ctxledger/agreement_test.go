@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +28,8 @@ import (
 
 // TestServerAndPublishAgree generates 1,000 boundary cases from the golden events of every
 // type, and gives each of them to `ctxledger publish` and to the gateway. Both find the same
-// violations, or both store the event.
+// violations, or both store the event. The SDKs report these verdicts. That JSON Schema agrees is a
+// property of schema.TestSchemasAgreeWithValidate.
 func TestServerAndPublishAgree(t *testing.T) {
 	admin, _, _ := tenantNode(t, nil)
 	streamsOf(t, admin)
@@ -91,6 +94,105 @@ func TestServerAndPublishAgree(t *testing.T) {
 	t.Logf("%d of %d cases were refused, for %v", refused, cases, slices.Sorted(maps.Keys(codes)))
 	if refused < cases/4 || refused > cases*9/10 || len(codes) < 12 {
 		t.Errorf("%d of %d cases were refused, for %d codes: the cases are one-sided", refused, cases, len(codes))
+	}
+	checkSDKs(t, handler, lines)
+}
+
+// verdicts is a gateway that keeps the violations of each refused event, by its id.
+type verdicts struct {
+	http.Handler
+	mu    sync.Mutex // guards the fields below
+	found map[string][]string
+	taken int
+}
+
+func (v *verdicts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	recorder := httptest.NewRecorder()
+	v.Handler.ServeHTTP(recorder, r)
+	var answer gateway.Answer
+	_ = json.Unmarshal(recorder.Body.Bytes(), &answer)
+	v.mu.Lock()
+	for _, e := range answer.Events {
+		if e.Outcome == gateway.Refused {
+			v.found[e.ID] = sentences(e.Violations)
+		} else {
+			v.taken++
+		}
+	}
+	v.mu.Unlock()
+	maps.Copy(w.Header(), recorder.Header())
+	w.WriteHeader(recorder.Code)
+	_, _ = w.Write(recorder.Body.Bytes())
+}
+
+func sentences(found schema.Violations) (list []string) {
+	for _, v := range found {
+		list = append(list, v.Error())
+	}
+	return list
+}
+
+// checkSDKs gives the data of the cases to the SDK of each language. It reports what the server
+// refuses, event by event, and nothing else.
+func checkSDKs(t *testing.T, handler http.Handler, lines [][]byte) {
+	t.Helper()
+	var facts bytes.Buffer
+	cases := 0
+	for _, line := range lines {
+		var event struct {
+			Type string         `json:"type"`
+			Data map[string]any `json:"data"`
+		}
+		if json.Unmarshal(line, &event) != nil || event.Data == nil {
+			continue // no SDK can send it
+		}
+		kind, _, _ := strings.Cut(strings.TrimPrefix(event.Type, "dev.ctxledger."), ".v1")
+		text, err := json.Marshal(map[string]any{"type": kind, "data": event.Data}, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts.Write(append(text, '\n'))
+		cases++
+	}
+	for i, program := range []string{"testdata/cases.mjs", "testdata/cases.py"} {
+		sdk, judge := sdkFolders[i], &verdicts{Handler: handler, found: make(map[string][]string)}
+		server := httptest.NewServer(judge)
+		dir := t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, sdk.to), os.DirFS(sdkPath(sdk.from))); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(sdkPath(program))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(program)), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), sdk.interpreter, filepath.Base(program), server.URL)
+		var stderr bytes.Buffer
+		cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(facts.Bytes()), &stderr
+		out, err := cmd.Output()
+		server.Close()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", program, err, &stderr)
+		}
+		reported := make(map[string][]string)
+		for line := range bytes.Lines(out) {
+			var refusal struct {
+				ID         string            `json:"id"`
+				Violations schema.Violations `json:"violations"`
+			}
+			if err := json.Unmarshal(line, &refusal); err != nil {
+				t.Fatalf("%s printed %s: %v", program, line, err)
+			}
+			reported[refusal.ID] = sentences(refusal.Violations)
+		}
+		if !maps.EqualFunc(reported, judge.found, slices.Equal) {
+			t.Errorf("%s reports %d of %d refused events, or other violations", program, len(reported), len(judge.found))
+		}
+		if judge.taken+len(judge.found) != cases || len(judge.found) < cases/4 || judge.taken < cases/10 {
+			t.Errorf("%s: %d events were taken and %d refused, of %d", program, judge.taken, len(judge.found), cases)
+		}
 	}
 }
 

@@ -46,6 +46,8 @@ func TestClientsGoWrong(t *testing.T) {
 	good := document(t, removed(t, "s", "e", 1)[0])
 	ahead := removed(t, "s", "e", 1)[0]
 	ahead.Time = time.Now().Add(24 * time.Hour)
+	stranger := removed(t, "s", "e", 1)[0]
+	stranger.Tenant = "nobody"
 	attributes := removed(t, "s", "e", 1)[0]
 	attributes.Extensions = map[string]string{}
 	for i := range 70 {
@@ -78,6 +80,7 @@ func TestClientsGoWrong(t *testing.T) {
 		{"many small events", "", []byte("[" + strings.Repeat("{},", 3000) + "{}]"), batch, 413, "too_many", ""},
 		{"another type", "", []byte(strings.Replace(string(good), "item.removed.v1", "item.vanished.v1", 1)), structured, 422, "refused", "unknown_type /type"},
 		{"a clock a day ahead", "", document(t, ahead), structured, 422, "refused", "range /time"},
+		{"an unknown tenant", "", document(t, stranger), structured, 422, "refused", "tenant_mismatch /tenant"},
 		{"attributes above the limit of JetStream", "", document(t, attributes), structured, 422, "refused", "too_large "},
 		{"an event of 600 KiB", "", append(good[:len(good)-1:len(good)-1], strings.Repeat(" ", 600<<10)+"}"...), structured, 422, "refused", "too_large "},
 		{"a body above the limit", "", bytes.Repeat([]byte(" "), 1<<20+1), structured, 413, "too_large", ""},
