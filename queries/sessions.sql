@@ -8,6 +8,14 @@
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants
 --   session_id  String  id    = ''                only this session; '' means all sessions
+--   agent       String  text  = ''                only sessions with this agent; '' means all agents
+--   model       String  text  = ''                only sessions with calls of this model; '' means all models
+--   day         String  text  = ''                only sessions whose last fact is of this day in UTC, such as
+--       2026-01-31; '' means all days
+--   before      String  time  = ''                only sessions that come after this ended_at in the answer; '' means
+--       all sessions
+--   before_tenant   String  id  = ''              of the sessions with ended_at before, those after this tenant
+--   before_session  String  id  = ''              and this session
 --   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant             id        the tenant
@@ -53,7 +61,23 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
                 WHERE (
                     {tenant:String} = ''
                         OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                    AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+                    AND (
+                        {model:String} = ''
+                            OR (tenant, session_id) IN
+                            (
+                                SELECT tenant, session_id
+                                FROM calls
+                                WHERE model = {model:String}
+                            ))
                 GROUP BY tenant, session_id
+                HAVING ({agent:String} = '' OR countIf(agent = {agent:String}) > 0)
+                    AND ({day:String} = '' OR toString(toDate(max(event_time), 'UTC')) = {day:String})
+                    AND (
+                        {before:String} = ''
+                            OR max(event_time) < toDateTime64OrNull({before:String}, 9, 'UTC')
+                            OR max(event_time) = toDateTime64OrNull({before:String}, 9, 'UTC')
+                                AND (tenant, session_id) > ({before_tenant:String}, {before_session:String}))
                 ORDER BY max(event_time) DESC, tenant, session_id
                 LIMIT {limit:UInt32}
             ))

@@ -84,35 +84,24 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 	apiEqualsAnswers(t, data, base, session)
 }
 
-// sessionPageEqualsAnswers compares the table of calls, the list of sessions and a window with the
-// commands.
-func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
+// parsePage returns the elements of a page.
+func parsePage(t *testing.T, address string) *html.Node {
 	t.Helper()
-	parse := func(path string) *html.Node {
-		_, text := visit(t, base+path)
-		page, err := html.Parse(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return page
+	_, text := visit(t, address)
+	page, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	rows, compared := rowsOf(parse("/s/"+session), "calls"), 0
-	for _, call := range askCLI(t, data, "river", "--param", "session_id="+session) {
-		cells, ok := rows[fmt.Sprint(call["turn_id"], " ", call["call_id"])]
-		for column, name := range map[int]string{4: "window_tokens", 7: "cache_read", 8: "cache_written", 9: "lost_tokens"} {
-			if ok && cells[column] != digits(call[name]) {
-				t.Errorf("call %v: the page says %q for %s, the query says %v", call["call_id"], cells[column], name, call[name])
-			}
-		}
-		if ok {
-			compared++
-		}
-	}
-	if compared < 50 || compared != len(rows) {
-		t.Errorf("%d of %d calls were compared", compared, len(rows))
-	}
+	return page
+}
+
+// pagesEqualAnswers compares the numbers of the list and of each session's page with the commands. It
+// returns the number of sessions.
+func pagesEqualAnswers(t *testing.T, data, base string) int {
+	t.Helper()
+	base = strings.TrimSuffix(base, "/")
 	list := askCLI(t, data, "sessions")
-	trs := all(find(parse("/"), func(n *html.Node) bool { return attribute(n, "id") == "sessions" }), "tr")[1:]
+	trs := all(find(parsePage(t, base+"/"), func(n *html.Node) bool { return attribute(n, "id") == "sessions" }), "tr")[1:]
 	if len(trs) != len(list) {
 		t.Fatalf("the page lists %d sessions, the query %d", len(trs), len(list))
 	}
@@ -124,6 +113,36 @@ func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
 			}
 		}
 	}
+	for _, session := range list {
+		id := fmt.Sprint(session["session_id"])
+		page := parsePage(t, base+"/s/"+url.PathEscape(id))
+		rows, compared, windows := rowsOf(page, "calls"), 0, 0
+		for _, call := range askCLI(t, data, "river", "--param", "session_id="+id) {
+			if call["window_tokens"] != nil || call["window_expected"] != nil {
+				windows++
+			}
+			cells, ok := rows[fmt.Sprint(call["turn_id"], " ", call["call_id"])]
+			for column, name := range map[int]string{4: "window_tokens", 7: "cache_read", 8: "cache_written", 9: "lost_tokens"} {
+				if ok && cells[column] != digits(call[name]) {
+					t.Errorf("call %v: the page says %q for %s, the query says %v", call["call_id"], cells[column], name, call[name])
+				}
+			}
+			if ok {
+				compared++
+			}
+		}
+		if compared < windows || compared != len(rows) {
+			t.Errorf("session %s: %d calls of %d with a window were compared; the page has %d", id, compared, windows, len(rows))
+		}
+	}
+	return len(list)
+}
+
+// sessionPageEqualsAnswers compares the list of sessions, the table of calls and a window with the
+// commands.
+func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
+	t.Helper()
+	pagesEqualAnswers(t, data, base)
 	stdout, _, _ := ctxledger(t, "window", "--session", session, "--turn", "turn-3", "--call", "call-17", "-o", "json", "--data", data)
 	var window struct {
 		Blocks []struct {
@@ -135,7 +154,7 @@ func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
 	if err := json.Unmarshal([]byte(stdout), &window); err != nil {
 		t.Fatal(err)
 	}
-	blocks := all(find(parse("/c/call-17?turn=turn-3&session="+session), func(n *html.Node) bool { return n.Data == "tbody" }), "tr")
+	blocks := all(find(parsePage(t, base+"/c/call-17?turn=turn-3&session="+session), func(n *html.Node) bool { return n.Data == "tbody" }), "tr")
 	i := 0
 	for _, b := range window.Blocks {
 		if b.Target != "" && b.Target != "model" {
@@ -164,6 +183,7 @@ func apiEqualsAnswers(t *testing.T, data, base, session string) {
 		t.Fatal(err)
 	}
 	paths := document.(map[string]any)["paths"].(map[string]any)
+	clientFollowsDocument(t, base, session, paths)
 	for path := range paths {
 		for name, value := range map[string]string{"{session}": session, "{turn}": "turn-3", "{call}": "call-17", "{item}": url.PathEscape("helper-1/tool-1:result"), "{name}": "turns"} {
 			path = strings.ReplaceAll(path, name, value)

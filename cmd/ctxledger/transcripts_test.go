@@ -283,6 +283,11 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	checkCosts(t, data, want)
 	first := everything(t, data)
 
+	if n := pagesEqualAnswers(t, data, found.Explorer); n < 7 {
+		t.Errorf("%d sessions were compared", n)
+	}
+	pagesEqualTheList(t, strings.TrimSuffix(found.Explorer, "/"), sessionsByPage(t, strings.TrimSuffix(found.Explorer, "/")))
+
 	// The stream recognises what it has just stored by its message id.
 	stdout, stderr, code = ctxledger(t, "import", "auto", logs, "--data", data)
 	if code != cli.ExitDone || !strings.Contains(stdout, "everything was there already") {

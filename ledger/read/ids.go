@@ -48,6 +48,21 @@ func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, ses
 	return list, nil
 }
 
+// PlaceOf returns the newest place of one id of a column, which costs less than [Reader.IDs]. found is
+// false if there is none. An empty tenant stands for all.
+func PlaceOf(ctx context.Context, l Reader, column IDColumn, id, tenant string) (place NamedID, found bool, err error) {
+	table := "events"
+	if column == CallID {
+		table = "calls"
+	}
+	place.ID = id
+	params := chsql.Params{"column": chsql.Text(column), "table": chsql.Text(table), "id": chsql.Text(id), "tenant": chsql.Text(tenant)}
+	if found, err = l.sql.First(ctx, "ids_exact", params, &place.Session, &place.Tenant); err != nil {
+		return place, false, fmt.Errorf("look for an id: %w", err)
+	}
+	return place, found, nil
+}
+
 // NewestTurn returns the turn of the newest window. found is false if there is none. Empty
 // session and tenant stand for all.
 func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, found bool, err error) {

@@ -94,6 +94,15 @@ func IDs(ctx context.Context, l *ledger.Ledger, column read.IDColumn, beginning,
 	return read.Of(l).IDs(ctx, column, beginning, tenant, session, limit)
 }
 
+// ID is [read.PlaceOf].
+func ID(ctx context.Context, l *ledger.Ledger, column read.IDColumn, id, tenant string) (read.NamedID, bool, error) {
+	tenant, err := tenantOf(ctx, tenant)
+	if err != nil {
+		return read.NamedID{}, false, err
+	}
+	return read.PlaceOf(ctx, read.Of(l), column, id, tenant)
+}
+
 // NewestTurn is [read.Reader.NewestTurn].
 func NewestTurn(ctx context.Context, l *ledger.Ledger, tenant, session string) (read.NamedID, bool, error) {
 	tenant, err := tenantOf(ctx, tenant)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +26,7 @@ import (
 type body struct {
 	contentType string
 	text        []byte
+	link        string // of the next page; empty for none
 }
 
 // endpoint answers a request of the API.
@@ -36,7 +38,7 @@ func (s *site) api(mux *http.ServeMux) {
 		mux.HandleFunc("GET /api/v1"+route.path, s.answer(route.answer))
 	}
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		send(w, r, body{"application/json", document()})
+		send(w, r, body{contentType: "application/json", text: document()})
 	})
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
 		problem(w, r, http.StatusNotFound, "unknown_path", errors.New("the API has no such path; /api/v1/openapi.json lists the paths"), nil)
@@ -73,6 +75,9 @@ func send(w http.ResponseWriter, r *http.Request, b body) {
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "private, no-cache")
+	if b.link != "" {
+		h.Set("Link", b.link)
+	}
 	for given := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if given = strings.TrimPrefix(strings.TrimSpace(given), "W/"); given == tag || given == "*" {
 			w.WriteHeader(http.StatusNotModified)
@@ -136,12 +141,12 @@ func problemOf(err error) (status int, code string, near []string) {
 	return http.StatusInternalServerError, "failed", nil
 }
 
-// arguments returns the parameters of a query that the address gives. Another parameter is an
-// error.
-func arguments(r *http.Request, q queries.Query) (map[string]string, error) {
+// arguments returns the parameters of a query that the address gives. Another parameter, except for
+// the own ones of the path, is an error.
+func arguments(r *http.Request, q queries.Query, own ...string) (map[string]string, error) {
 	list := make(map[string]string)
 	for name, values := range r.URL.Query() {
-		if name == "format" || name == "tenant" && answer.IsShared(q) {
+		if name == "format" || slices.Contains(own, name) || name == "tenant" && answer.IsShared(q) {
 			continue
 		}
 		if len(values) != 1 {
@@ -169,20 +174,27 @@ func rowsOf(name string) endpoint {
 		if err != nil {
 			return body{}, err
 		}
-		rows, err := answer.Rows(r.Context(), l, q, given)
-		if err != nil {
-			return body{}, err
-		}
-		form := ui.Form{Format: "json"}
-		b := body{contentType: "application/json"}
-		if r.URL.Query().Get("format") == "csv" {
-			form.Format, form.CSVSafe, b.contentType = "csv", true, "text/csv; charset=utf-8"
-		}
-		var text bytes.Buffer
-		_, _, err = ui.WriteRows(&text, rows, form)
-		b.text = text.Bytes()
-		return b, errors.Join(err, rows.Close())
+		b, _, _, err := writeRows(r, l, q, given)
+		return b, err
 	}
+}
+
+// writeRows returns the rows of a query as JSON or CSV, their number, and the last one.
+func writeRows(r *http.Request, l *ledger.Ledger, q queries.Query, given map[string]string) (b body, rows int, last *lastRow, err error) {
+	found, err := answer.Rows(r.Context(), l, q, given)
+	if err != nil {
+		return b, 0, nil, err
+	}
+	last = &lastRow{Rows: found}
+	form := ui.Form{Format: "json"}
+	b.contentType = "application/json"
+	if r.URL.Query().Get("format") == "csv" {
+		form.Format, form.CSVSafe, b.contentType = "csv", true, "text/csv; charset=utf-8"
+	}
+	var text bytes.Buffer
+	rows, _, err = ui.WriteRows(&text, last, form)
+	b.text = text.Bytes()
+	return b, rows, last, errors.Join(err, found.Close())
 }
 
 // queryByName answers with the rows of the query that the path names.
@@ -193,7 +205,7 @@ func queryByName(r *http.Request, l *ledger.Ledger) (body, error) {
 // value is a body of one JSON value, in the form of `-o json`.
 func value(v any) (body, error) {
 	text, err := json.Marshal(v, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.EscapeForHTML(false))
-	return body{"application/json", text}, err
+	return body{contentType: "application/json", text: text}, err
 }
 
 // where returns the session of an id in the path. Without one in the address it must be in one

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"sync"
@@ -20,7 +21,7 @@ type route struct {
 }
 
 var routes = []route{
-	{path: "/sessions", summary: "Sessions, newest first", query: "sessions", answer: rowsOf("sessions")},
+	{path: "/sessions", summary: "Sessions, newest first. The header Link names the next page", query: "sessions", given: []string{"cursor"}, answer: listSessions},
 	{path: "/sessions/{session}", summary: "One session", query: "sessions", answer: rowsOf("sessions")},
 	{path: "/sessions/{session}/calls", summary: "The calls of a session, as the river draws them", query: "river", answer: rowsOf("river")},
 	{path: "/sessions/{session}/layers", summary: "The layers of each call of a session", query: "call-layers", answer: rowsOf("call-layers")},
@@ -34,6 +35,9 @@ var routes = []route{
 	{path: "/queries", summary: "The catalogue of named queries", answer: listQueries},
 	{path: "/queries/{name}", summary: "The rows of a named query; its parameters are those of the address", answer: queryByName},
 }
+
+// abouts explain parameters of addresses.
+var abouts = map[string]string{"cursor": "the place of a page, from the header Link of the page before it"}
 
 var inPath = regexp.MustCompile(`\{(\w+)\}`)
 
@@ -53,7 +57,7 @@ var document = sync.OnceValue(func() []byte {
 			own = append(own, m[1]+"_id")
 		}
 		for _, name := range r.given {
-			add(name, "query", "the "+name, false)
+			add(name, "query", cmp.Or(abouts[name], "the "+name), false)
 		}
 		schema := object{"type": []string{"object", "array"}}
 		if q, err := queries.Get(r.query); err == nil {
@@ -65,10 +69,14 @@ var document = sync.OnceValue(func() []byte {
 			add("format", "query", "json (the default) or csv", false)
 			schema = rowsSchema(q)
 		}
+		headers := object{"ETag": object{"schema": object{"type": "string"}}}
+		if slices.Contains(r.given, "cursor") {
+			headers["Link"] = object{"description": "the address of the next page, with rel=\"next\"; absent on the last page", "schema": object{"type": "string"}}
+		}
 		paths["/api/v1"+r.path] = object{"get": object{
 			"summary": r.summary, "parameters": parameters,
 			"responses": object{
-				"200":     object{"description": "the answer", "headers": object{"ETag": object{"schema": object{"type": "string"}}}, "content": object{"application/json": object{"schema": schema}}},
+				"200":     object{"description": "the answer", "headers": headers, "content": object{"application/json": object{"schema": schema}}},
 				"304":     object{"description": "the ETag in If-None-Match is still right"},
 				"default": object{"description": "an error", "content": object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}}},
 			},

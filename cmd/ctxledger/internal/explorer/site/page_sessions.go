@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +27,17 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 		limit = firstSessions
 	}
 	arguments := map[string]string{"limit": strconv.Itoa(limit)}
-	if tenant := q.Get("tenant"); tenant != "" {
-		arguments["tenant"] = tenant
+	for _, name := range []string{"tenant", "agent", "model", "day"} {
+		if value := q.Get(name); value != "" {
+			arguments[name] = value
+		}
+	}
+	if text := q.Get("after"); text != "" {
+		c, err := parseCursor(text)
+		if err != nil {
+			return shown{}, err
+		}
+		c.addTo(arguments)
 	}
 	rows, err := answer.Ask(r.Context(), l, "sessions", arguments)
 	if err != nil {
@@ -39,25 +47,29 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	for _, row := range rows {
 		content.Agents = append(content.Agents, row.Texts("agents")...)
 		content.Models = append(content.Models, row.Texts("models")...)
-		if content.Agent != "" && !slices.Contains(row.Texts("agents"), content.Agent) || content.Model != "" && !slices.Contains(row.Texts("models"), content.Model) ||
-			content.Day != "" && row.Moment("ended_at").UTC().Format("2006-01-02") != content.Day {
-			continue
-		}
 		id, tenant := row.Text("session_id"), row.Text("tenant")
 		content.Rows = append(content.Rows, view.SessionRow{
 			Row: row, ID: id, Href: hrefOf("session", id, tenant, ""), Read: view.ReadShare(row), Live: isLive(row),
 			Agents: ui.Shorten(strings.Join(row.Texts("agents"), ", "), 40), Models: ui.Shorten(strings.Join(row.Texts("models"), ", "), 60),
 		})
 	}
+	if content.Agent != "" {
+		content.Agents = append(content.Agents, content.Agent)
+	}
+	if content.Model != "" {
+		content.Models = append(content.Models, content.Model)
+	}
 	slices.Sort(content.Agents)
 	slices.Sort(content.Models)
 	content.Agents, content.Models = slices.Compact(content.Agents), slices.Compact(content.Models)
-	content.Sub = fmt.Sprintf("the newest %s, newest first", ui.Plural(len(rows), "session"))
-	if len(rows) > 0 && len(content.Rows) == 0 {
+	content.Sub = fmt.Sprintf("%s, newest first", ui.Plural(len(rows), "session"))
+	if len(rows) == 0 && len(q) > 0 {
 		content.Empty = "No session fits the filter"
 	}
 	if len(rows) == limit {
-		content.Next = with("/", url.Values{"limit": {strconv.Itoa(min(2000, limit*4))}})
+		last := rows[limit-1]
+		q.Set("after", cursor{last.Moment("ended_at").UTC().Format(time.RFC3339Nano), last.Text("tenant"), last.Text("session_id")}.String())
+		content.Next = with("/", q)
 	}
 	return shown{kind: "sessions", page: view.Page{Title: "Sessions", Nav: "sessions", Content: content}}, nil
 }
@@ -89,13 +101,20 @@ func (s *site) search(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if id == "" {
 		return shown{redirect: "/"}, nil
 	}
-	found, err := source.Find(r.Context(), l, r.URL.Query().Get("tenant"), "", id, 10)
+	whole, known, err := source.Exact(r.Context(), l, r.URL.Query().Get("tenant"), id)
 	if err != nil {
 		return shown{}, err
 	}
-	exact := slices.DeleteFunc(slices.Clone(found), func(f source.Found) bool { return f.ID != id })
-	if len(exact) > 0 {
-		found = exact
+	if known { // a turn or a call can be in several sessions; its page offers them
+		place := whole.Place
+		if whole.Kind == "turn" || whole.Kind == "call" {
+			place = source.Place{Tenant: r.URL.Query().Get("tenant")}
+		}
+		return shown{redirect: hrefOf(whole.Kind, whole.ID, place.Tenant, place.Session)}, nil
+	}
+	found, err := source.Find(r.Context(), l, r.URL.Query().Get("tenant"), "", id, 10)
+	if err != nil {
+		return shown{}, err
 	}
 	switch len(found) {
 	case 0:

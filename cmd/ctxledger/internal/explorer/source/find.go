@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -27,16 +29,48 @@ func Find(ctx context.Context, l *ledger.Ledger, tenant, session, text string, l
 	if len(only) == 0 {
 		only = read.IDColumns
 	}
-	for _, column := range only {
-		ids, err := answer.IDs(ctx, l, column, text, tenant, session, limit)
-		if err != nil {
-			return nil, err
-		}
+	found := make([][]read.NamedID, len(only))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, column := range only {
+		g.Go(func() (err error) {
+			found[i], err = answer.IDs(ctx, l, column, text, tenant, session, limit)
+			return err
+		})
+	}
+	err = g.Wait()
+	for i, ids := range found {
 		for _, id := range ids {
-			list = append(list, Found{kinds[column], id.ID, Place{id.Tenant, id.Session}})
+			list = append(list, Found{kinds[only[i]], id.ID, Place{id.Tenant, id.Session}})
 		}
 	}
-	return list, nil
+	return list, err
+}
+
+// Exact returns the first kind of an id that is whole, with its newest session. Sessions, turns and
+// calls come first: an index finds them. found is false for the beginning of an id.
+func Exact(ctx context.Context, l *ledger.Ledger, tenant, id string) (f Found, found bool, err error) {
+	for _, columns := range [][]read.IDColumn{{read.SessionID, read.TurnID, read.CallID}, {read.RunID, read.TaskID, read.AttemptID, read.ThreadID}} {
+		places := make([]*read.NamedID, len(columns))
+		g, ctx := errgroup.WithContext(ctx)
+		for i, column := range columns {
+			g.Go(func() error {
+				place, known, err := answer.ID(ctx, l, column, id, tenant)
+				if known {
+					places[i] = &place
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return f, false, err
+		}
+		for i, place := range places {
+			if place != nil {
+				return Found{kinds[columns[i]], id, Place{place.Tenant, place.Session}}, true, nil
+			}
+		}
+	}
+	return f, false, nil
 }
 
 // Turn returns the sessions with a turn. An unknown turn is an [UnknownError].
