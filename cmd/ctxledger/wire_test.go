@@ -6,10 +6,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,8 +47,118 @@ func TestRunClaudeCode(t *testing.T) {
 	}
 	up(t, data)
 	awaitRow(t, data, `SELECT countIf(output > 0), count(), sum(window_tokens), uniqExact(session_id) FROM model_calls`, fmt.Sprintf("2,%d,294,1", len(calls)))
+	sameAsImported(t, data, client)
 	if out, _, code := ctxledger(t, "quarantine", "list", "--data", data, "-o", "json"); code != cli.ExitDone || strings.Contains(out, "code") {
 		t.Errorf("quarantined: %s", out)
+	}
+}
+
+// sameAsImported imports the client's own log of the session. Both tellings of a call have the same
+// blocks by their digests; the log lacks the billing header and the refused call. No sum changes.
+func sameAsImported(t *testing.T, data string, client *realclient.Client) {
+	t.Helper()
+	const sums = `SELECT count(), sum(window_tokens), sum(output), uniqExact(session_id) FROM model_calls`
+	before, _, _ := ctxledger(t, "query", "--data", data, "-o", "csv", "--sql", sums)
+	_, row, _ := strings.Cut(before, "\n")
+	if out, stderr, code := ctxledger(t, "import", "claude-code", filepath.Join(client.Home, ".claude", "projects"), "--data", data); code != cli.ExitDone {
+		t.Fatalf("import ended with %d\n%s%s", code, out, stderr)
+	}
+	awaitRow(t, data, `SELECT count() FROM calls WHERE startsWith(source, 'urn:ctxledger:import:')`, "2")
+	awaitRow(t, data, sums, strings.TrimSpace(row))
+	told := askCLI(t, data, "fidelity")
+	both := 0
+	for _, call := range told {
+		if fmt.Sprint(call["sources"]) == "2" {
+			both++
+		}
+		if fmt.Sprint(call["fidelity"]) != "wire" || fmt.Sprint(call["differs"]) != "[]" {
+			t.Errorf("a call is told as %v", call)
+		}
+	}
+	if both != 2 {
+		t.Errorf("%d calls are told by both: %v", both, told)
+	}
+	imported, captured := windowsOf(t, data, "import"), windowsOf(t, data, "capture")
+	for _, window := range imported {
+		if !slices.ContainsFunc(captured, func(other []string) bool { return slices.Equal(other[1:], window) }) {
+			t.Errorf("no request on the wire has the window %v", window)
+		}
+	}
+	if len(imported) != 2 || len(captured) != 3 {
+		t.Errorf("%d imported and %d captured windows", len(imported), len(captured))
+	}
+}
+
+// windowsOf returns the windows that a kind of source recorded, as the equality digests of their
+// blocks.
+func windowsOf(t *testing.T, data, source string) (list [][]string) {
+	t.Helper()
+	known := make(map[string][]string)
+	for _, row := range askCLI(t, data, "--sql", `SELECT assembly_id, base_assembly_id, keep, block_equalities FROM placements WHERE record_kind = 'assembly' AND startsWith(source, 'urn:ctxledger:`+source+`:') ORDER BY stream_seq`) {
+		var window []string
+		if keep, based := row["keep"].(float64); based {
+			window = slices.Clone(known[fmt.Sprint(row["base_assembly_id"])][:int(keep)])
+		}
+		for _, digest := range row["block_equalities"].([]any) {
+			window = append(window, digest.(string))
+		}
+		known[fmt.Sprint(row["assembly_id"])] = window
+		list = append(list, window)
+	}
+	return list
+}
+
+// TestRunPassesSignals: each signal that `run` gets reaches the command, which ends as it likes.
+func TestRunPassesSignals(t *testing.T) {
+	t.Parallel()
+	for i, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			script := fmt.Sprintf(`trap 'echo got; exit %d' %d; echo ready >&2; while :; do sleep 0.02; done`, 40+i, int(signal))
+			p := command("run", "--no-start", "--data", t.TempDir(), "--", "sh", "-c", script)
+			r, w := io.Pipe()
+			p.Stderr = w
+			p.begin(t)
+			said := bufio.NewReader(r)
+			for {
+				line, err := said.ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				if line == "ready\n" {
+					break
+				}
+			}
+			go func() { _, _ = io.Copy(io.Discard, said) }()
+			if err := p.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := p.code(t, startPatience); code != 40+i || p.stdout.String() != "got\n" {
+				t.Errorf("exit code %d, the command says %q", code, &p.stdout)
+			}
+		})
+	}
+}
+
+// TestRunPassesTheTerminal: the command has the terminal on which run was started.
+func TestRunPassesTheTerminal(t *testing.T) {
+	t.Parallel()
+	script, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("there is no script, which gives a command a terminal")
+	}
+	p := command("run", "--no-start", "--data", t.TempDir(), "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo all three")
+	quoted := make([]string, len(p.Args))
+	for i, arg := range p.Args {
+		quoted[i] = "'" + arg + "'"
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(p.Path, filepath.Join(folder, "ctxledger")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(script, "-qec", folder+"/ctxledger "+strings.Join(quoted[1:], " "), "/dev/null").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "all three") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
