@@ -40,10 +40,14 @@ No header but the session, the request id and the user agent is read; credential
 never recorded. Text is stored only with --store-text. When the ledger is away, facts
 wait in an outbox in the data folder. An agent never waits for it.
 
-Some clients behave in another way when the host is not their provider's; their
-sessions say client_altered. Claude Code sends three system blocks instead of four, no
-global cache mark, fewer betas and no id of the previous message. To record a client
-without a change, use "ctxledger run".`,
+Clients behave in another way when the host is not their provider's; their sessions
+say client_altered. To record a client without a change, use "ctxledger run".
+
+  Claude Code     sends three system blocks instead of four, no global cache mark,
+                  fewer betas and no id of the previous message
+  Codex           ignores OPENAI_BASE_URL; with a model_providers entry it posts whole
+                  windows instead of a WebSocket's messages, and prepares no response
+  npm libraries   ask for gzip and deflate, not for brotli`,
 		Example: `  ctxledger capture
   ctxledger capture --listen 127.0.0.1:9171 --upstream local=http://127.0.0.1:11434`,
 		Args: cli.NoArgs,
