@@ -20,7 +20,8 @@
 --   call_id              id        the model call
 --   event_time           time      time of the call
 --   model                text      the model
---   max_tokens           tokens    limit of the model's window; NULL if not known
+--   max_tokens           tokens    limit of the model's window by the call's budget, or else by the limits of
+--       models; NULL if not known
 --   window_tokens        tokens    billed tokens of the window; NULL if not billed
 --   window_expected      tokens    estimated tokens of the window; NULL without an assembly
 --   cache_read           tokens    billed tokens read from the cache
@@ -49,13 +50,15 @@ limits AS
 SELECT
     b.thread_id AS thread_id, b.lineage_id AS lineage_id, b.run_id AS run_id, b.parent_run_id AS parent_run_id,
     toString(b.agent) AS agent, b.turn_id AS turn_id, b.attempt_id AS attempt_id, b.call_id AS call_id,
-    b.event_time AS event_time, b.model AS model, l.max_tokens AS max_tokens, b.window_tokens AS window_tokens,
+    b.event_time AS event_time, b.model AS model, coalesce(l.max_tokens, toInt64(m.max_input_tokens)) AS max_tokens,
+    b.window_tokens AS window_tokens,
     b.window_expected AS window_expected, b.cache_read AS cache_read, b.cache_written AS cache_written,
     b.prefix_tokens AS prefix_tokens, b.new_tokens AS new_tokens, b.penalty_tokens AS penalty_tokens,
     b.cause AS cause, b.gap_seconds AS gap_seconds, b.lost_tokens AS lost_tokens, b.cost AS recorded_cost,
     b.currency AS recorded_currency, b.priced_cost AS priced_cost, b.priced_currency AS priced_currency
 FROM cache_bill AS b
 LEFT JOIN limits AS l ON l.attempt_id = b.attempt_id AND l.call_id = b.call_id
+LEFT JOIN model_limits AS m ON m.model = toString(b.model)
 WHERE ({tenant:String} = '' OR b.tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND b.session_id = {session_id:String}
 ORDER BY b.thread_order, b.stream_seq

@@ -11,8 +11,7 @@ import (
 )
 
 // lookAtPages opens every page of the demo's session, and its report, in a real browser: wide and
-// narrow, light and dark. A page is light when it is wide and dark when it is narrow: layout does not
-// depend on the scheme.
+// narrow, light and dark.
 func lookAtPages(t *testing.T, data, base, session string) {
 	b := browsertest.Start(t)
 	base = strings.TrimSuffix(base, "/")
@@ -21,14 +20,15 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		t.Fatalf("report ended with %d: %s", code, stderr)
 	}
 	in := "?session=" + session
-	wide, narrow := browsertest.View{Width: 1280, Height: 800, Scheme: "light"}, browsertest.View{Width: 390, Height: 800, Scheme: "dark"}
+	wide := browsertest.View{Width: 1280, Height: 800, Scheme: "light"}
+	views := []browsertest.View{wide, {Width: 1280, Height: 800, Scheme: "dark"}, {Width: 390, Height: 800, Scheme: "dark"}, {Width: 390, Height: 800, Scheme: "light"}}
 	for _, path := range []string{
 		"/", "/s/" + session, "/s/" + session + "/compactions", "/c/call-17" + in, "/i/helper-1%2Ftool-1:result" + in, "/diff" + in + "&before=turn-3&before=call-18&after=turn-3&after=call-19",
 		"/q", "/q/gaps?run=1&session_id=" + session, "/evidence", "/search?id=call-1",
 	} {
-		b.Visit(t, base+path, base, wide, narrow)
+		b.Visit(t, base+path, base, views...)
 	}
-	b.Visit(t, "file://"+report, "file://"+report, wide, narrow)
+	b.Visit(t, "file://"+report, "file://"+report, views...)
 	packed, key, verdict := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "ledger.pub"), filepath.Join(t.TempDir(), "verdict.html")
 	public, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
 	if err := os.WriteFile(key, []byte(public), 0o600); err != nil {
@@ -40,8 +40,10 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		}
 	}
 	for _, file := range []string{filepath.Join(packed, "index.html"), verdict} {
-		b.Visit(t, "file://"+file, "file://"+file, wide, narrow)
+		b.Visit(t, "file://"+file, "file://"+file, views...)
 	}
+
+	pageGrowsWhileItRecords(t, b, data, base+"/")
 
 	// by keyboard alone: the first link skips to the content, and the arrows walk the calls
 	b.Visit(t, base+"/c/call-17"+in, base, wide)
