@@ -4,7 +4,7 @@
 --
 -- The query reads the table itself. The query first finds, by sums, the assemblies whose items differ from the
 -- items of their injections. A row that is stored twice can only make the query read more assemblies. Items are
--- not compared with an assembly that builds on another one.
+-- not compared with an assembly that lacks blocks of its base.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants
@@ -44,10 +44,20 @@ suspects AS
             countIf(NOT shown) = 0
                 OR sumIf(sum, NOT shown) != minIf(sum, shown)
                 OR minIf(sum, shown) != maxIf(sum, shown))
+),
+based AS
+(
+    SELECT
+        tenant, session_id, attempt_id, assembly_id, groupUniqArrayArray(arrayFlatten(block_items)) AS whole,
+        max(has(coverage_reasons, 'base_missing')) AS lacking
+    FROM based_assemblies
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+    GROUP BY tenant, session_id, attempt_id, assembly_id
 )
 SELECT
     tenant, session_id, turn_id, call_id, record_id AS injection_id, assembly_id, injection_kind, target,
-    arrayFilter(r -> NOT has(held, r), item_refs) AS item_refs, tokens,
+    arrayFilter(r -> NOT has(held, r) AND NOT has(whole, r), s.item_refs) AS item_refs, tokens,
     multiIf(
         assembly_id = '', 'no assembly named', recorded = 0, 'assembly not recorded', 'items not in the assembly'
     ) AS problem
@@ -55,7 +65,6 @@ FROM
 (
     SELECT
         *, countIf(record_kind = 'assembly') OVER assembly AS recorded,
-        countIf(base_assembly_id != '') OVER assembly AS based,
         groupArrayArray(if(record_kind = 'assembly', arrayFlatten(block_items), [])) OVER assembly AS held
     FROM placements FINAL
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -65,9 +74,13 @@ FROM
                 OR record_kind IN ('assembly', 'injection')
                     AND sipHash128(tenant, session_id, attempt_id, assembly_id) IN (suspects))
     WINDOW assembly AS (PARTITION BY tenant, session_id, attempt_id, assembly_id)
-)
+) AS s
+LEFT JOIN based USING (tenant, session_id, attempt_id, assembly_id)
 WHERE record_kind = 'injection'
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-    AND (assembly_id = '' OR recorded = 0 OR based = 0 AND notEmpty(arrayFilter(r -> NOT has(held, r), item_refs)))
+    AND (
+        assembly_id = ''
+            OR recorded = 0
+            OR lacking = 0 AND notEmpty(arrayFilter(r -> NOT has(held, r) AND NOT has(whole, r), s.item_refs)))
 ORDER BY tenant, session_id, ifNull(sequence, toInt64(stream_seq)), injection_id
 LIMIT {limit:UInt32}

@@ -83,7 +83,7 @@ assembled AS
         SELECT
             sipHash128(tenant, session_id, attempt_id, call_id) AS call, assembly_id, max(thread_order) AS at,
             if(
-                countIf(base_assembly_id != '') > 0, NULL,
+                countIf(has(coverage_reasons, 'base_missing')) > 0, NULL,
                 sum(if(arrayExists(t -> t IS NOT NULL, block_tokens), arraySum(t -> ifNull(t, 0), block_tokens), NULL))
             ) AS total
         FROM assemblies

@@ -39,11 +39,26 @@ FROM
     UNION ALL
     SELECT
         tenant, session_id, thread_id, turn_id, event_time, call_id, ifNull(sequence, toInt64(stream_seq)), NULL,
-        if(has(block_tokens, NULL) OR base_assembly_id != '', NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
+        if(has(block_tokens, NULL), NULL, arraySum(t -> ifNull(t, 0), block_tokens)), NULL
     FROM placements
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    PREWHERE base_assembly_id = ''
+        AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND record_kind = 'assembly'
+        AND ({run_id:String} = '' OR run_id = {run_id:String})
+        AND ({task_id:String} = '' OR task_id = {task_id:String})
+        AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})
+        AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
+    UNION ALL
+    SELECT
+        tenant, session_id, thread_id, turn_id, event_time, call_id, thread_order, NULL,
+        if(
+            has(block_tokens, NULL) OR has(coverage_reasons, 'base_missing'), NULL,
+            arraySum(t -> ifNull(t, 0), block_tokens)),
+        NULL
+    FROM based_assemblies
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND session_id = {session_id:String}
         AND ({run_id:String} = '' OR run_id = {run_id:String})
         AND ({task_id:String} = '' OR task_id = {task_id:String})
         AND ({attempt_id:String} = '' OR attempt_id = {attempt_id:String})

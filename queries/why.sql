@@ -72,13 +72,28 @@ untold AS
             ifNull(
                 block_positions[arrayFirstIndex(x -> has(x, {item_id:String}), block_items)],
                 arrayFirstIndex(x -> has(x, {item_id:String}), block_items) - 1)))
-    FROM placements
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND session_id = {session_id:String}
-        AND record_kind = 'assembly'
-        AND (tenant, source) NOT IN (untold)
-        AND arrayExists(x -> has(x, {item_id:String}), block_items)
-        AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    FROM
+    (
+        SELECT assembly_id, block_positions, block_items
+        FROM placements
+        PREWHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND record_kind = 'assembly'
+            AND base_assembly_id = ''
+            AND (tenant, source) NOT IN (untold)
+            AND arrayExists(x -> has(x, {item_id:String}), block_items)
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+        UNION ALL
+        SELECT assembly_id, block_positions, block_items
+        FROM based_assemblies
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND (tenant, source) NOT IN (untold)
+            AND arrayExists(x -> has(x, {item_id:String}), block_items)
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+    )
 ) AS shown_in,
 steps AS
 (
@@ -192,8 +207,21 @@ steps AS
             AND (tenant, source) NOT IN (untold)
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
             AND if(
-                record_kind = 'assembly', arrayExists(x -> has(x, {item_id:String}), block_items),
+                record_kind = 'assembly',
+                base_assembly_id = '' AND arrayExists(x -> has(x, {item_id:String}), block_items),
                 has(item_refs, {item_id:String}) OR has(shown_in.1, assembly_id) AND assembly_id != '')
+        UNION ALL
+        SELECT
+            recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, 'assembly', assembly_id, assembly_id,
+            block_positions, block_tokens, block_redactions, block_layers, '', '', '', target, '',
+            arrayFirstIndex(x -> has(x, {item_id:String}), block_items)
+        FROM based_assemblies
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND session_id = {session_id:String}
+            AND (tenant, source) NOT IN (untold)
+            AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+            AND arrayExists(x -> has(x, {item_id:String}), block_items)
     )
     UNION ALL
     SELECT

@@ -148,3 +148,70 @@ func (k knownAs) describe(b *Block, lacking bool) {
 		}
 	}
 }
+
+// owner is the one whose assemblies build on one another. Tellings of a log have their own.
+type owner struct{ tenant, attempt, teller string }
+
+func (s shownRow) owner() owner {
+	o := owner{s.Tenant, s.Attempt, ""}
+	if strings.HasPrefix(s.Source, telling.ImportSource) {
+		o.teller = s.Source
+	}
+	return o
+}
+
+// held returns the rows of placed, with a row for each assembly that holds the item in the blocks that it
+// keeps of its base. based are the assemblies that have a base.
+func held(placed, based []shownRow) []shownRow {
+	if len(based) == 0 {
+		return placed
+	}
+	type holder struct {
+		owner
+		assembly string
+	}
+	holders := make(map[holder][]shownRow)
+	for _, p := range placed {
+		if p.Kind == "assembly" {
+			of := holder{p.owner(), p.Assembly}
+			holders[of] = append(holders[of], p)
+		}
+	}
+	made, ids := make(map[owner][]assemblyRow), make(map[owner][]string)
+	for _, b := range based {
+		of := b.owner()
+		made[of] = append(made[of], assemblyRow{sequenced: sequenced{b.Order, b.Sequence}, based: b.based, Attempt: b.Attempt, Assembly: b.Assembly})
+		ids[of] = append(ids[of], b.Assembly)
+	}
+	all := make(map[owner]map[string][]member)
+	for of, list := range made {
+		slices.Sort(ids[of])
+		all[of] = chains(list, of.attempt, slices.Compact(ids[of]))
+	}
+	list := slices.DeleteFunc(placed, func(p shownRow) bool { return p.Kind == "assembly" && p.Base != "" })
+	for _, b := range based {
+		var first *shownRow // of the holders, the one with the item at the first place
+		look := func(rows []shownRow, until int64) {
+			for i := range rows {
+				if at := *rows[i].place(); at < until && (first == nil || at < *first.place()) {
+					first = &rows[i]
+				}
+			}
+		}
+		for _, p := range holders[holder{b.owner(), b.Assembly}] {
+			if p.Stream == b.Stream && p.Sequence == b.Sequence {
+				look([]shownRow{p}, lastPlace)
+			}
+		}
+		if readMetadata(b.Metadata).Part <= 1 {
+			for _, m := range all[b.owner()][b.Assembly] {
+				look(holders[holder{b.owner(), m.assembly}], m.until)
+			}
+		}
+		if first != nil {
+			b.Position, b.Tokens, b.Redaction, b.Layer = first.place(), first.Tokens, first.Redaction, first.Layer
+			list = append(list, b)
+		}
+	}
+	return list
+}

@@ -93,14 +93,18 @@ type shownRow struct {
 	Target    string `ch:"target"`
 	Replaced  string `ch:"replaced_by"`
 	Named     bool   `ch:"named"`
+	Attempt   string `ch:"attempt_id"`
+	Order     *int64 `ch:"sequence"`
+	Metadata  string `ch:"metadata"`
+	based
 }
 
-// place is the place of the item in the assembly; 0 is first.
+// place is the place of the item in the window; 0 is first.
 func (s shownRow) place() *int64 {
 	if s.Position != nil {
 		return s.Position
 	}
-	return new(int64(s.Block) - 1)
+	return new(s.keep() + int64(s.Block) - 1)
 }
 
 // how is the kind of an injection and its place, as text.
@@ -174,7 +178,7 @@ func Way(ctx context.Context, l *ledger.Ledger, arguments map[string]string) ([]
 
 func (r reader) way(ctx context.Context) ([]Step, error) {
 	var entries []entryRow
-	var placed []shownRow
+	var placed, based []shownRow
 	var decisions []decisionRow
 	var cuts []cutRow
 	var erasures []erasureRow
@@ -185,6 +189,7 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 		into(ctx, r, &entries, "way_log"),
 		into(ctx, r, &items, "way_items"),
 		into(ctx, r, &placed, "way_placements"),
+		into(ctx, r, &based, "way_based"),
 		into(ctx, r, &decisions, "way_decisions"),
 		into(ctx, r, &cuts, "way_replacements"),
 		into(ctx, r, &erasures, "erasures"),
@@ -196,7 +201,7 @@ func (r reader) way(ctx context.Context) ([]Step, error) {
 	}
 	items, cuts = without(retold, items), without(retold, cuts)
 	steps, inLog := logged(without(retold, entries))
-	shown, visible := shownIn(without(retold, placed))
+	shown, visible := shownIn(held(without(retold, placed), without(retold, based)))
 	if inLog.position != nowhere && !visible {
 		r := r.with("thread_id", inLog.thread, "position", strconv.FormatInt(inLog.position, 10), "retold", retold.of(r.given["tenant"]))
 		if err := into(ctx, r, &calls, "way_calls")(); err != nil {

@@ -1,6 +1,6 @@
 -- What replays reasoning of an earlier turn as content.
 --
--- Needs: items, log_items, placements.
+-- Needs: based_assemblies, items, log_items, placements.
 --
 --   tenant             LowCardinality(String)  id
 --   session_id         String                  id
@@ -27,8 +27,16 @@ shown AS
     SELECT
         tenant, session_id, turn_id, call_id, assembly_id AS record_id,
         arrayJoin(arrayFlatten(arrayFilter((i, l) -> l != 'reasoning', block_items, block_layers))) AS item_ref
-    FROM placements
-    WHERE record_kind = 'assembly' AND {of_tenant}
+    FROM
+    (
+        SELECT tenant, session_id, turn_id, call_id, assembly_id, block_items, block_layers
+        FROM placements
+        WHERE record_kind = 'assembly' AND base_assembly_id = '' AND {of_tenant}
+        UNION ALL
+        SELECT tenant, session_id, turn_id, call_id, assembly_id, block_items, block_layers
+        FROM based_assemblies
+        WHERE {of_tenant}
+    )
     UNION ALL
     SELECT tenant, session_id, turn_id, call_id, record_id, arrayJoin(item_refs)
     FROM placements

@@ -7,7 +7,7 @@
 --
 -- What came after the operator revoked the redaction is no finding.
 --
--- Needs: events, items, placements, redactions, reintroductions.
+-- Needs: based_assemblies, events, items, placements, redactions, reintroductions.
 --
 --   tenant        LowCardinality(String)  id
 --   session_id    String                  id
@@ -46,11 +46,22 @@ shown AS
     SELECT
         tenant, session_id, turn_id, assembly_id AS record_id, (recorded_at, stream_seq) AS at,
         arrayJoin(b.2) AS item_ref, 'an assembly holds the redacted item as not redacted' AS problem
-    FROM placements FINAL
+    FROM
+    (
+        SELECT
+            tenant, session_id, turn_id, assembly_id, recorded_at, stream_seq, redaction_state, block_redactions,
+            block_items
+        FROM placements FINAL
+        WHERE (tenant, session_id) IN (concerned) AND record_kind = 'assembly' AND base_assembly_id = ''
+        UNION ALL
+        SELECT
+            tenant, session_id, turn_id, assembly_id, recorded_at, stream_seq, redaction_state, block_redactions,
+            block_items
+        FROM based_assemblies
+        WHERE (tenant, session_id) IN (concerned) AND {of_tenant}
+    )
     ARRAY JOIN arrayZip(block_redactions, block_items) AS b
-    WHERE (tenant, session_id) IN (concerned)
-        AND record_kind = 'assembly'
-        AND b.1 IN ('', 'none')
+    WHERE b.1 IN ('', 'none')
         AND redaction_state IN ('', 'none')
     UNION ALL
     SELECT

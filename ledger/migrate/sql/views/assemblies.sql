@@ -3,10 +3,10 @@
 -- A fact that one event cannot hold comes in parts under one record id. Single values are
 -- in the first part; lists continue from part to part. Rows with part = 1 count facts.
 --
--- An assembly with a base has its own blocks here: those after the kept ones. turn_window
--- and assembly_bases have the others.
+-- An assembly with a base is whole: its lists begin with the blocks that it keeps. If bases are
+-- missing, its coverage is partial with the reason base_missing.
 --
--- Needs: placements, retold.
+-- Needs: based_assemblies, placements, retold.
 --
 --   HEAD
 --   thread_order      Int64                          sequence
@@ -37,20 +37,28 @@
 --   part              Int64                          count
 --   parts             Int64                          count
 CREATE OR REPLACE VIEW assemblies AS
-SELECT
-    incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
-    tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
-    tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
-    ifNull(sequence, toInt64(stream_seq)) AS thread_order, assembly_id, call_id, target, item_refs, redaction_state,
-    budget_ref, JSONExtractString(extra, 'wrapping_policy') AS wrapping_policy,
-    JSONExtractString(extra, 'separator_policy') AS separator_policy,
-    blocks, block_items, block_positions, block_layers, block_roles, block_wrappers, block_tokens,
-    block_digests, block_redactions, metadata, base_assembly_id, keep, block_equalities,
-    multiIf(
-        fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
-    ) AS fidelity,
-    coverage, coverage_reasons,
-    greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
-FROM placements FINAL
-WHERE record_kind = 'assembly' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+SELECT *
+FROM
+(
+    SELECT
+        incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
+        tenant, agent, resource_id, runtime_id, session_id, thread_id, turn_id, task_id, run_id, attempt_id, step_id,
+        tool_call_id, action_id, evidence_id, context_id, parent_run_id, root_run_id,
+        ifNull(sequence, toInt64(stream_seq)) AS thread_order, assembly_id, call_id, target, item_refs, redaction_state,
+        budget_ref, JSONExtractString(extra, 'wrapping_policy') AS wrapping_policy,
+        JSONExtractString(extra, 'separator_policy') AS separator_policy,
+        blocks, block_items, block_positions, block_layers, block_roles, block_wrappers, block_tokens,
+        block_digests, block_redactions, metadata, base_assembly_id, keep, block_equalities,
+        multiIf(
+            fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
+        ) AS fidelity,
+        coverage, coverage_reasons,
+        greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
+    FROM placements FINAL
+    WHERE record_kind = 'assembly' AND base_assembly_id = ''
+    UNION ALL
+    SELECT *
+    FROM based_assemblies
+)
+WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -22,13 +22,13 @@
 -- Of the records of one call the one counts that counts in model_calls. Records of one message of the
 -- provider can have several ids of calls: the others are left out.
 --
--- An assembly that builds on another one is left out: what its call and the next could take
+-- An assembly that lacks blocks of its base is left out: what its call and the next could take
 -- from the cache is not known.
 --
 -- Marks are lists. An ASOF join that finds the last of each kind is cheaper for
 -- everything, but a filter on the tenant does not reach its right side.
 --
--- Needs: calls, model_rates, placements, replacements, retold, windows.
+-- Needs: based_assemblies, calls, model_rates, placements, replacements, retold, windows.
 --
 --   HEAD
 --   thread_order            Int64                   sequence
@@ -124,9 +124,21 @@ assemblies AS
                     d != '', cityHash64(d),
                     if(length(i) = 1, r, if(notEmpty(i), cityHash64(arrayStringConcat(i, ' ')), cityHash64(b)))),
                 block_digests, block_items, blocks, given_refs) AS given_keys
-        FROM placements
-        WHERE record_kind = 'assembly' AND call_id != '' AND base_assembly_id = ''
-            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        FROM
+        (
+            SELECT
+                stream_seq, sequence, source, tenant, session_id, attempt_id, call_id, assembly_id, metadata,
+                blocks, block_items, block_positions, block_tokens, block_digests
+            FROM placements
+            WHERE record_kind = 'assembly' AND call_id != '' AND base_assembly_id = ''
+            UNION ALL
+            SELECT
+                stream_seq, sequence, source, tenant, session_id, attempt_id, call_id, assembly_id, metadata,
+                blocks, block_items, block_positions, block_tokens, block_digests
+            FROM based_assemblies
+            WHERE call_id != '' AND NOT has(coverage_reasons, 'base_missing')
+        )
+        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     )
 ),
 messages AS

@@ -25,14 +25,14 @@ said AS
     FROM
     (
         SELECT
-            tenant, session_id, attempt_id, call_id, block_layers, block_tokens, base_assembly_id,
+            tenant, session_id, attempt_id, call_id, block_layers, block_tokens, coverage_reasons,
             assembly_id = argMax(assembly_id, thread_order) OVER call AS latest
         FROM assemblies
         WHERE call_id != ''
         WINDOW call AS (PARTITION BY tenant, session_id, attempt_id, call_id)
     )
     ARRAY JOIN arrayZip(block_layers, block_tokens) AS b
-    WHERE latest AND base_assembly_id = ''
+    WHERE latest AND NOT has(coverage_reasons, 'base_missing')
     UNION ALL
     SELECT tenant, session_id, attempt_id, call_id, toString(s.1), NULL, NULL, s.2
     FROM

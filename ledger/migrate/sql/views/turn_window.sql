@@ -2,7 +2,7 @@
 --
 -- Items that an erasure took are shown as expired.
 --
--- Needs: assembly_bases, erased_records, items, log_items, model_calls, placements, replacements, retold.
+-- Needs: erased_records, items, kept_blocks, log_items, model_calls, placements, replacements, retold.
 --
 --   recorded_at      DateTime64(9, 'UTC')    time
 --   event_time       DateTime64(9, 'UTC')    time
@@ -107,31 +107,10 @@ placed AS
             ORDER BY ifNull(sequence, toInt64(stream_seq)) DESC) AS version,
         multiIf(
             fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
-        ) AS known_as
+        ) AS known_as,
+        if(startsWith(source, 'urn:ctxledger:import:'), toString(source), '') AS teller
     FROM placements FINAL
     WHERE assembly_id != '' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
-),
-kept AS
-(
-    SELECT
-        p.tenant AS tenant, p.session_id AS session_id, p.attempt_id AS attempt_id, m.assembly_id AS assembly_id,
-        groupArrayArray(
-            arrayFilter(
-                b -> b.3 < m.kept_until,
-                arrayMap(
-                    (name, items, place, layer, role, tokens, digest, redaction, given) -> (
-                        name, items, ifNull(place, ifNull(p.keep, 0) + toInt64(given) - 1), layer, role, tokens, digest,
-                        redaction, given),
-                    p.blocks, p.block_items, p.block_positions, p.block_layers, p.block_roles, p.block_tokens,
-                    p.block_digests, p.block_redactions, arrayEnumerate(p.blocks)))) AS kept_blocks
-    FROM placed AS p
-    INNER JOIN assembly_bases AS m
-        ON m.tenant = p.tenant
-            AND m.session_id = p.session_id
-            AND m.attempt_id = p.attempt_id
-            AND m.member = cityHash64(p.assembly_id)
-    WHERE p.record_kind = 'assembly' AND p.version = 1
-    GROUP BY tenant, session_id, attempt_id, assembly_id
 ),
 seen AS
 (
@@ -144,11 +123,15 @@ seen AS
         CAST(NULL, 'Nullable(Int64)') AS log_position,
         b.1 AS block, toString(b.4) AS layer, toString(b.5) AS role, '' AS item_type, '' AS name, b.2 AS item_refs,
         b.6 AS tokens, b.7 AS digest, toString(b.8) AS redaction_state, known_as, toString(coverage) AS coverage,
-        coverage_reasons, base_assembly_id != '' AND length(kept_blocks) != ifNull(keep, -1) AS lacking
+        coverage_reasons, base_assembly_id != '' AND length(kept_names) != ifNull(keep, -1) AS lacking
     FROM placed
-    LEFT JOIN kept USING (tenant, session_id, attempt_id, assembly_id)
+    LEFT JOIN kept_blocks USING (tenant, session_id, attempt_id, teller, assembly_id)
     ARRAY JOIN arrayConcat(
-        if(JSONExtractUInt(metadata, 'part') > 1, [], kept_blocks),
+        if(
+            JSONExtractUInt(metadata, 'part') > 1, [],
+            arrayZip(
+                kept_names, kept_items, kept_positions::Array(Nullable(Int64)), kept_layers, kept_roles, kept_tokens,
+                kept_digests, kept_redactions, arrayEnumerate(kept_names))),
         arrayZip(
             blocks, block_items, block_positions, block_layers, block_roles, block_tokens, block_digests,
             block_redactions, arrayEnumerate(blocks))) AS b

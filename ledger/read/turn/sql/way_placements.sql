@@ -3,7 +3,7 @@ SELECT
     removed_by_pass, injection_kind, injection_point, target, replaced_by,
     arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block, block_positions[block] AS position,
     block_tokens[block] AS tokens, block_redactions[block] AS redaction, block_layers[block] AS layer,
-    has(item_refs, {item_id:String}) AS named, tenant, source
+    has(item_refs, {item_id:String}) AS named, tenant, source, attempt_id, base_assembly_id, keep
 FROM placements
 PREWHERE session_id = {session_id:String}
     AND tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
