@@ -3,6 +3,7 @@ package sdk
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,23 +109,60 @@ func byLibrary(adapters map[string]told) map[string][]string {
 	return names
 }
 
+// withLibraries returns Node.js in a folder with the packages of the frameworks. Its folder app has
+// the SDK, as a user installs it, and copies of files.
+func withLibraries(t *testing.T, files ...string) *realclient.Client {
+	t.Helper()
+	client := realclient.Library(t)
+	app := filepath.Join(client.Dir, "app")
+	err := os.CopyFS(filepath.Join(app, "node_modules", "@ctxledger", "sdk"), os.DirFS("typescript"))
+	for _, file := range files {
+		text, readErr := os.ReadFile(file)
+		err = errors.Join(err, readErr, os.WriteFile(filepath.Join(app, filepath.Base(file)), text, 0o600))
+	}
+	if err = errors.Join(err, os.WriteFile(filepath.Join(app, "package.json"), []byte(`{"type":"module"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestTypesCompile compiles the SDK's types, a program that uses them and the frameworks, and the
+// example with the real compiler, strictly. Only the example may have parameters without a type.
+func TestTypesCompile(t *testing.T) {
+	t.Parallel()
+	files := []string{filepath.Join("testdata", "types.ts"), filepath.Join("typescript", "examples", "agent.mjs")}
+	declared := []string{filepath.Join("app", "types.ts")}
+	for _, name := range []string{"index", "facts", "ai", "langchain", "openai-agents"} {
+		files = append(files, filepath.Join("typescript", name+".d.ts"))
+		declared = append(declared, filepath.Join("app", name+".ts")) // the compiler looks into no .d.ts with skipLibCheck
+	}
+	client := withLibraries(t, files...)
+	for _, path := range declared[1:] {
+		path = filepath.Join(client.Dir, path)
+		if err := os.Rename(strings.TrimSuffix(path, ".ts")+".d.ts", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compile := func(args ...string) {
+		t.Helper()
+		strict := []string{
+			filepath.Join("node_modules", "typescript", "bin", "tsc"), "--noEmit", "--strict", "--skipLibCheck", "--target", "es2023", "--module", "nodenext",
+			"--types", "node", "--typeRoots", filepath.Join("node_modules", "@types"),
+		}
+		if out, err := client.Try(t.Context(), append(strict, args...)...); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	compile(declared...)
+	compile("--allowJs", "--checkJs", "--noImplicitAny", "false", "--maxNodeModuleJsDepth", "0", filepath.Join("app", "agent.mjs"))
+}
+
 // TestAdapters lets real frameworks talk to a model through the adapters. The blocks of each
 // recorded window are those that the model received, and values that the framework does not tell
 // are absent.
 func TestAdapters(t *testing.T) {
 	t.Parallel()
-	client := realclient.Library(t)
-	app := filepath.Join(client.Dir, "app")
-	if err := os.CopyFS(filepath.Join(app, "node_modules", "@ctxledger", "sdk"), os.DirFS("typescript")); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join("testdata", "adapters.mjs"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(app, "adapters.mjs"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := withLibraries(t, filepath.Join("testdata", "adapters.mjs"))
 	model := modelserver.New(t, adding)
 	bus, server := start(t)
 	adapters := map[string]told{

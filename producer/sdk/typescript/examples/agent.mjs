@@ -49,7 +49,7 @@ class Agent {
       }
       this.read(turn, call, reply.tool, `tool-${n}-${i}`);
     }
-    return [reply.text, await turn.seal()];
+    return [reply?.text, await turn.seal()];
   }
 
   /** read runs the tool. Its call and its result enter the window; a missing file is a gap. */
