@@ -130,6 +130,13 @@ func TestCommandsOfATenant(t *testing.T) {
 	if code != cli.ExitDone && code != cli.ExitRefused || stored() < 10 || !strings.Contains(stderr, "was not checked") {
 		t.Errorf("import ended with %d, the stream has %d events\n%s%s", code, stored(), stdout, stderr)
 	}
+	settled := copyOfLogs(t, log)
+	for _, more := range []bool{true, false} { // what this machine remembers suffices
+		before := stored()
+		if stdout, stderr, code := ctxledger(t, "import", "claude-code", settled, "--tenant", "acme", "--data", data); code != cli.ExitRefused || stored() > before != more {
+			t.Errorf("import ended with %d, the stream has %d events, before %d\n%s%s", code, stored(), before, stdout, stderr)
+		}
+	}
 
 	stdout, stderr, code = ctxledger(t, "doctor", "--data", data)
 	for _, line := range []string{"ok    nats ", "ok    stream      this account publishes and may not look into it", `ok    accounts    user "tenant_acme" of account "TENANT_acme" may publish the facts of tenant "acme" and no more`} {

@@ -21,6 +21,7 @@
 //	claudecode, codex, openhands, sweagent  the parser of one format each; none imports another
 //	claudebodies                          requests and responses of Claude Code, read as a capture reads them
 //	model                                 threads, calls, pieces and boundaries, the writer, options and the report
+//	known                                 what earlier imports have stored
 //	internal/jsonscan, hashset, completion  JSON values, compact sets and lists, chat completions
 //
 // [Detect] recognises a format by the members of its records. File names do not matter.

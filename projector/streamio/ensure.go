@@ -13,10 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// EnsureStreams creates missing streams and the lease bucket. EnsureStreams sets the
+// EnsureStreams creates missing streams and buckets. EnsureStreams sets the
 // incarnation of a stream of events without one: the incarnation of its journal, or a new one.
 // EnsureStreams changes nothing else of an existing stream, because the limits belong to the operator.
-// EnsureStreams returns the names of the created streams and bucket. A new installation gets
+// EnsureStreams returns the names of the created streams and buckets. A new installation gets
 // one partition; see [EnsurePartitions].
 func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
 	return EnsurePartitions(ctx, js, 0)
@@ -62,6 +62,13 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 	}
 	if made {
 		created = append(created, "bucket "+lease.Bucket)
+	}
+	made, err = ensureImports(ctx, js)
+	if err != nil {
+		return created, err
+	}
+	if made {
+		created = append(created, "bucket "+ImportsBucket)
 	}
 	return created, fenceOff(ctx, js, have)
 }

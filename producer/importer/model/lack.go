@@ -49,7 +49,7 @@ func (r *Report) spend(session uint64, usage TokenTotals, sign int64) {
 func (r *Report) FindLacks() {
 	r.Lacks = nil
 	for _, session := range slices.Sorted(maps.Keys(r.counted.stated)) {
-		stated, spent := r.counted.stated[session], r.counted.spent[HashOf(session)]
+		stated, spent := r.counted.stated[session], r.counted.spent[countedID(session)]
 		lack := Lack{Session: session, Tokens: TokenTotals{
 			UncachedInput: max(stated.UncachedInput-spent.UncachedInput, 0),
 			CacheRead:     max(stated.CacheRead-spent.CacheRead, 0),

@@ -1,6 +1,10 @@
 package model
 
 import (
+	"bytes"
+	"encoding/gob"
+	"hash/fnv"
+	"io"
 	"maps"
 	"math"
 
@@ -40,7 +44,8 @@ type Report struct {
 	counted counted
 }
 
-// counted holds hashes of the ids that the totals include, so each id counts once.
+// counted holds hashes of the ids that the totals include, so each id counts once. The hashes are
+// the same in every process, see [Report.Kept].
 type counted struct {
 	sessions   map[uint64]bool
 	calls      map[uint64]smallTotals
@@ -184,7 +189,14 @@ func merged(one, other map[string]int) map[string]int {
 	return sum
 }
 
-func (r *Report) session(id string) { r.addSession(HashOf(id)) }
+func (r *Report) session(id string) { r.addSession(countedID(id)) }
+
+// countedID returns the hash of an id that a report counts.
+func countedID(id string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, id)
+	return Folded(h.Sum64())
+}
 
 func (r *Report) addSession(id uint64) {
 	if r.counted.sessions == nil {
@@ -195,7 +207,7 @@ func (r *Report) addSession(id uint64) {
 }
 
 func (r *Report) Call(session, call string, usage schema.ProviderUsage) {
-	r.addCall(HashOf(session), HashOf(session+"\x00"+call), totals(usage))
+	r.addCall(countedID(session), countedID(session+"\x00"+call), totals(usage))
 }
 
 // addCall counts a call. If a call has two versions, the version with the most output counts.
@@ -226,7 +238,7 @@ func (r *Report) addCall(session, id uint64, usage TokenTotals) {
 }
 
 func (r *Report) tool(session, toolCall string, trace toolTrace) {
-	r.addTool(HashOf(session+"\x00"+toolCall), trace)
+	r.addTool(countedID(session+"\x00"+toolCall), trace)
 }
 
 func (r *Report) addTool(id uint64, trace toolTrace) {
@@ -253,7 +265,7 @@ func (r *Report) addTool(id uint64, trace toolTrace) {
 }
 
 func (r *Report) boundary(session, id string, kind boundaryKind) {
-	r.addBoundary(HashOf(session+"\x00"+id)+uint64(kind), kind)
+	r.addBoundary(countedID(session+"\x00"+id)+uint64(kind), kind)
 }
 
 func (r *Report) addBoundary(id uint64, kind boundaryKind) {
@@ -287,4 +299,36 @@ func (r *Report) Ignore(kind string) {
 		r.Ignored = make(map[string]int)
 	}
 	r.Ignored[kind]++
+}
+
+// keptReport is the kept form of a [Report].
+type keptReport struct {
+	Report     Report
+	Sessions   map[uint64]bool
+	Calls      map[uint64]smallTotals
+	Large      map[uint64]TokenTotals
+	Tools      map[uint64]toolTrace
+	Boundaries map[uint64]boundaryKind
+	Stated     map[string]TokenTotals
+	Spent      map[uint64]TokenTotals
+}
+
+// Kept returns the report in a form that [Restored] reads, also in another process. It counts
+// each id once after [Report.Merge], as the report itself does.
+func (r Report) Kept() ([]byte, error) {
+	var b bytes.Buffer
+	c := r.counted
+	err := gob.NewEncoder(&b).Encode(keptReport{r, c.sessions, c.calls, c.large, c.tools, c.boundaries, c.stated, c.spent})
+	return b.Bytes(), err
+}
+
+// Restored returns the report that Kept returned.
+func Restored(kept []byte) (Report, error) {
+	var k keptReport
+	if err := gob.NewDecoder(bytes.NewReader(kept)).Decode(&k); err != nil {
+		return Report{}, err
+	}
+	r := k.Report
+	r.counted = counted{sessions: k.Sessions, calls: k.Calls, large: k.Large, tools: k.Tools, boundaries: k.Boundaries, stated: k.Stated, spent: k.Spent}
+	return r, nil
 }

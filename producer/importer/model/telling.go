@@ -11,8 +11,9 @@ import (
 // gives other facts than before. Revision 1 is all versions whose sources do not name it.
 const Revision = 2
 
-// telling returns the end of every source of an import, see [telling.Telling].
-func (o Options) telling() string {
+// Telling returns the end of every source of an import, see [telling.Telling]. Imports with the
+// same Telling and tenant give the same facts of a log.
+func (o Options) Telling() string {
 	texts := "bare"
 	if o.StoreText {
 		texts = "text"

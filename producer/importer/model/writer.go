@@ -25,6 +25,8 @@ type Writer struct {
 	Sessions map[string]*session
 	Threads  map[ThreadKey]*Thread
 	Failed   error // error of emit, which ends the import
+
+	lastSession string // session of the last fact
 	room
 }
 
@@ -49,7 +51,7 @@ func NewTool(f Format) tool {
 
 func NewWriter(t tool, file string, opts Options, emit func(*schema.Event) error) *Writer {
 	return &Writer{
-		tool: t, telling: opts.telling(), file: file, Opts: opts, emit: emit, Report: Report{Files: 1},
+		tool: t, telling: opts.Telling(), file: file, Opts: opts, emit: emit, Report: Report{Files: 1},
 		Sessions: make(map[string]*session), Threads: make(map[ThreadKey]*Thread),
 	}
 }
@@ -131,7 +133,10 @@ func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...stri
 		return w.Failed
 	}
 	w.Report.Facts++
-	w.Report.session(t.Key.Session)
+	if t.Key.Session != w.lastSession { // most facts are of the same session as the fact before
+		w.lastSession = t.Key.Session
+		w.Report.session(w.lastSession)
+	}
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -32,6 +33,7 @@ type importFlags struct {
 	output    string
 	storeText bool
 	noWait    bool
+	again     bool
 }
 
 func ImportCommand(a *cli.App) *cobra.Command {
@@ -62,6 +64,10 @@ breaks cost most of it.
 A second import of a log changes nothing. A log that has grown adds its new facts;
 digests therefore use the first key of the tenant. A session in several files counts
 once.
+Imports remember what the stream has: per log in the data folder, and per source in
+the bucket CTX_IMPORTS. A log that is as it was is not read. A log that has grown is
+read, and its new facts are published. What was erased or has expired is not
+published again. --again publishes everything; each fact still counts once.
 An import with other options, or by a later version, tells the log again. One telling
 counts: the one that reaches furthest, then the newest version, then one with text.
 
@@ -108,6 +114,7 @@ listed and are no error. -o json prints totals, and counts records without facts
 	f.StringVar(&flags.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
 	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
 	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
+	f.BoolVar(&flags.again, "again", false, "publish all facts, also those that earlier imports remember")
 	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
 }
@@ -123,8 +130,12 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		return err
 	}
 	publisher := publish.New(js, 0)
+	m, err := openMemory(ctx, a, js, flags.tenant, blind, flags.again)
+	if err != nil {
+		return err
+	}
 	sessions := make(map[string]bool)
-	report, others, err := publishLogs(ctx, a, publisher, format, paths, flags, sessions)
+	report, others, err := publishLogs(ctx, a, publisher, m, format, paths, flags, sessions)
 	for _, p := range report.Problems {
 		_ = ui.Line(a.Err, "%v", p)
 	}
@@ -149,7 +160,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	if flags.output == "json" {
 		note = a.Err // standard output is for the program that reads it
 	}
-	if err := printReport(a.Out, report, flags.output, a.Width()); err != nil {
+	if err := printReport(a.Out, report, m.published, flags.output, a.Width()); err != nil {
 		return err
 	}
 	switch {
@@ -170,35 +181,49 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	return nil
 }
 
+// keepEvery is how often a long import keeps what it has stored, for an import after an interruption.
+const keepEvery = 10 * time.Second
+
 // publishLogs imports every file below the paths. One file's problem does not keep the others
 // out; an error is one of the stream or of the machine. others are files of folders without a
 // session log. The sessions of the facts are added to sessions.
-func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, format model.Format, paths []string, flags importFlags, sessions map[string]bool) (report model.Report, others []model.Problem, err error) {
+func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, m *memory, format model.Format, paths []string, flags importFlags, sessions map[string]bool) (report model.Report, others []model.Problem, err error) {
 	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
 	if err != nil {
 		return report, nil, err
 	}
-	counter := window.NewCounter(window.CounterConfig{})
+	counter, kept := window.NewCounter(window.CounterConfig{}), time.Now()
+	options := model.Options{
+		Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText,
+		Count: func(model, text string) (int64, string) {
+			count := counter.Count(model, text)
+			return int64(count.Tokens), count.Estimator
+		},
+	}
+	kind := string(format) + options.Telling()
 	for _, path := range paths {
 		files, problems := importer.Files(path, format)
 		report.Problems = append(report.Problems, problems...)
 		for i, file := range files {
+			stamp := known.StampOf(file)
+			if part, ok := m.unchanged(file, kind, stamp); ok {
+				report.Merge(part)
+				continue
+			}
 			title := "importing " + file
 			if len(files) > 1 {
 				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
 			}
 			bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), title)
-			options := model.Options{
-				Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText, Progress: bar.Set,
-				Count: func(model, text string) (int64, string) {
-					count := counter.Count(model, text)
-					return int64(count.Tokens), count.Estimator
-				},
-			}
-			part, err := importer.ImportFile(ctx, format, file, options, func(e *schema.Event) error {
+			options.Progress = bar.Set
+			filter, end := m.filter(ctx, func(e *schema.Event) error {
 				sessions[e.SessionID] = true
 				return publisher.Publish(ctx, e)
 			})
+			part, err := importer.ImportFile(ctx, format, file, options, filter.Emit)
+			if err == nil {
+				err = end()
+			}
 			bar.Done()
 			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == model.ReasonUnknownFormat {
 				others = append(others, part.Problems[0])
@@ -208,9 +233,18 @@ func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, 
 			if err != nil {
 				return report, others, err // names the file
 			}
+			if err := m.note(file, kind, stamp, part); err != nil {
+				return report, others, err
+			}
+			if time.Since(kept) > keepEvery {
+				if err := m.store(ctx, a, publisher); err != nil {
+					return report, others, err
+				}
+				kept = time.Now()
+			}
 		}
 	}
-	return report, others, publisher.Flush(ctx)
+	return report, others, m.store(ctx, a, publisher)
 }
 
 // formatOf is the format that a log turns out to have, "" for none.
@@ -257,7 +291,7 @@ func listUnknown(a *cli.App, r model.Report) {
 	}
 }
 
-func printReport(w io.Writer, r model.Report, output string, width int) error {
+func printReport(w io.Writer, r model.Report, published int, output string, width int) error {
 	written := r.Tokens.CacheWrite + r.Tokens.CacheWrite5m + r.Tokens.CacheWrite1h
 	if output == "json" {
 		lacks := make([]lack, 0, len(r.Lacks))
@@ -282,13 +316,14 @@ func printReport(w io.Writer, r model.Report, output string, width int) error {
 			Elided     int            `json:"elisions"`
 			Summaries  int            `json:"summaries"`
 			Facts      int            `json:"facts"`
+			Published  int            `json:"published_facts"`
 			Problems   int            `json:"problems"`
 			Ignored    map[string]int `json:"records_without_facts"`
 			Unknown    map[string]int `json:"records_of_unknown_types"`
 			Lacks      []lack         `json:"sessions_with_missing_calls"`
 		}{
 			r.Files, r.Sessions, r.Lines, r.Calls, r.Tokens.UncachedInput, r.Tokens.CacheRead, written, r.Tokens.Output, r.Tokens.Reasoning,
-			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, len(r.Problems) + r.MoreProblems, r.Ignored, r.Unknown, lacks,
+			r.ToolUses, r.ToolResults, r.UnansweredToolUses, r.Compactions, r.Elisions, r.Summaries, r.Facts, published, len(r.Problems) + r.MoreProblems, r.Ignored, r.Unknown, lacks,
 		}, json.Deterministic(true), jsontext.WithIndent("  "))
 	}
 	t := ui.Table{Columns: []ui.Column{{Least: 8}, {Right: true}, {Least: 1}}}
@@ -301,6 +336,7 @@ func printReport(w io.Writer, r model.Report, output string, width int) error {
 		{"input", r.Tokens.UncachedInput, "tokens"}, {"cache read", r.Tokens.CacheRead, "tokens"}, {"cache write", written, "tokens"},
 		{"output", r.Tokens.Output + r.Tokens.Reasoning, "tokens"}, {"tool uses", int64(r.ToolUses), ""},
 		{"compactions", int64(r.Compactions), ""}, {"elisions", int64(r.Elisions), ""}, {"facts", int64(r.Facts), ""},
+		{"published", int64(published), "facts"},
 	} {
 		t.Rows = append(t.Rows, []string{line.name, ui.Thousands(line.n), line.unit})
 	}

@@ -1,0 +1,202 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/producer/importer/known"
+	"github.com/ctxledger/ctxledger/producer/importer/model"
+	"github.com/ctxledger/ctxledger/producer/publish"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// memory is what imports into this stream remember, see package known.
+type memory struct {
+	js      jetstream.JetStream
+	tenant  string
+	folder  known.Folder
+	bucket  jetstream.KeyValue // nil for an account that may only publish
+	ends    []known.Place      // of the streams; empty for such an account
+	again   bool               // import everything again
+	sources map[string]addedSource
+	logs    []keptLog
+
+	published int // facts
+	damaged   int // values of the bucket that cannot be read
+}
+
+// addedSource is a source of the bucket with its partition.
+type addedSource struct {
+	known.Source
+	partition int
+}
+
+// keptLog is an imported log whose facts may still be in the publisher's queue.
+type keptLog struct {
+	path, kind string
+	entry      known.Entry
+}
+
+// openMemory opens the memory of imports. An account that may only publish has the folder alone,
+// which then is one of the server's address.
+func openMemory(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant string, blind, again bool) (*memory, error) {
+	m := &memory{js: js, tenant: tenant, again: again, sources: make(map[string]addedSource)}
+	place := "of " + cli.Redacted(js.Conn().ConnectedUrl())
+	if !blind {
+		var err error
+		if m.bucket, err = streamio.OpenImports(ctx, js); err != nil {
+			return nil, fmt.Errorf("open the bucket %s: %w", streamio.ImportsBucket, err)
+		}
+		if m.ends, err = readEnds(ctx, js); err != nil {
+			return nil, err
+		}
+		place = m.ends[0].Incarnation.String()
+	}
+	m.folder = known.Folder(filepath.Join(a.Flags.Data, "imports", known.Key(tenant, place)))
+	return m, nil
+}
+
+func readEnds(ctx context.Context, js jetstream.JetStream) (ends []known.Place, err error) {
+	found, err := streamio.ReadEnds(ctx, js)
+	for _, end := range found {
+		ends = append(ends, known.Place{Incarnation: end.Incarnation, Last: end.Last})
+	}
+	return ends, err
+}
+
+// unchanged returns the report of a log that is as it was when it was imported last.
+func (m *memory) unchanged(path, kind string, stamp known.Stamp) (model.Report, bool) {
+	if m.again {
+		return model.Report{}, false
+	}
+	entry, report, ok := m.folder.Find(path, kind, stamp)
+	return report, ok && !slices.ContainsFunc(entry.At, func(p known.Place) bool { return !p.Holds(m.ends) })
+}
+
+// before returns what the stream has of the source of an event.
+func (m *memory) before(ctx context.Context, e *schema.Event) known.Source {
+	if m.again || m.bucket == nil {
+		return known.Source{}
+	}
+	key := known.Key(m.tenant, e.Source)
+	if s, ok := m.sources[key]; ok { // another log of this import has it; its facts are queued
+		return s.Source
+	}
+	value, err := m.bucket.Get(ctx, key)
+	if err != nil { // an import that knows nothing is right, too
+		return known.Source{}
+	}
+	s, err := known.Decode(value.Value())
+	if err != nil {
+		m.damaged++
+		return known.Source{}
+	}
+	if !s.At.Holds(m.ends) {
+		return known.Source{}
+	}
+	return s
+}
+
+// filter returns a filter for the facts of a log, and a function that is called at its end.
+func (m *memory) filter(ctx context.Context, emit func(*schema.Event) error) (*known.Filter, func() error) {
+	partitions := make(map[string]int)
+	f := known.NewFilter(func(e *schema.Event) known.Source {
+		partitions[e.Source] = schema.Partitions(max(1, len(m.ends))).Of(schema.SubjectOf(e).String())
+		return m.before(ctx, e)
+	}, emit)
+	return f, func() error {
+		added, err := f.End()
+		m.published += f.Facts - f.Known
+		for source, s := range added {
+			m.sources[known.Key(m.tenant, source)] = addedSource{s, partitions[source]}
+		}
+		return err
+	}
+}
+
+// note notes an imported log, to be kept when its facts are stored.
+func (m *memory) note(path, kind string, stamp known.Stamp, report model.Report) error {
+	if report.Facts == 0 {
+		return nil
+	}
+	text, err := report.Kept()
+	m.logs = append(m.logs, keptLog{path, kind, known.Entry{Stamp: stamp, Report: text}})
+	return err
+}
+
+// store flushes the publisher and keeps what was noted.
+func (m *memory) store(ctx context.Context, a *cli.App, publisher *publish.Publisher) error {
+	if err := publisher.Flush(ctx); err != nil {
+		return err
+	}
+	return m.keep(ctx, a)
+}
+
+// keep keeps what was noted. The stream must have stored the facts. A bucket or folder that takes
+// nothing makes the next import slower and is reported once.
+func (m *memory) keep(ctx context.Context, a *cli.App) error {
+	if m.ends != nil && len(m.logs) > 0 {
+		var err error
+		if m.ends, err = readEnds(ctx, m.js); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for _, log := range m.logs {
+		log.entry.At = m.ends
+		failed = errors.Join(failed, m.folder.Keep(log.path, log.kind, log.entry))
+	}
+	if failed != nil {
+		_ = ui.Line(a.Err, "the next import reads these logs again, because this machine's cache cannot be written: %v", failed)
+	}
+	if err := m.keepSources(ctx); err != nil {
+		_ = ui.Line(a.Err, "the next import of a log that has grown publishes all of its facts, because the bucket %s cannot be written: %v", streamio.ImportsBucket, err)
+	}
+	if m.damaged > 0 {
+		_ = ui.Line(a.Err, "%s of the bucket %s cannot be read and were not used", ui.Plural(m.damaged, "value"), streamio.ImportsBucket)
+	}
+	m.logs, m.damaged = nil, 0
+	clear(m.sources)
+	return nil
+}
+
+func (m *memory) keepSources(ctx context.Context) error {
+	if m.bucket == nil {
+		return nil
+	}
+	const patience = 30 * time.Second
+	var acks []jetstream.PubAckFuture
+	for key, s := range m.sources {
+		s.At = m.ends[s.partition]
+		value, err := s.Encode()
+		if err != nil {
+			return err
+		}
+		ack, err := m.js.PublishAsync("$KV."+streamio.ImportsBucket+"."+key, value)
+		if err != nil {
+			return err
+		}
+		acks = append(acks, ack)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

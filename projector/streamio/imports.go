@@ -1,0 +1,62 @@
+package streamio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ImportsBucket is the name of the bucket in which imports remember what they have stored. The
+// projector does not read it. It may be emptied at any time; imports are then slower, not wrong.
+const ImportsBucket = "CTX_IMPORTS"
+
+func ensureImports(ctx context.Context, js jetstream.JetStream) (made bool, err error) {
+	_, err = js.KeyValue(ctx, ImportsBucket)
+	if err == nil {
+		return false, nil
+	}
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return false, fmt.Errorf("look up bucket %s: %w", ImportsBucket, err)
+	}
+	_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: ImportsBucket, Description: "what ctxledger imports have stored", History: 1})
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return false, fmt.Errorf("create bucket %s: %w", ImportsBucket, err)
+	}
+	return err == nil, nil
+}
+
+// OpenImports opens the bucket of imports. It returns nil for an installation of an earlier version,
+// which has none.
+func OpenImports(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
+	bucket, err := js.KeyValue(ctx, ImportsBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil
+	}
+	return bucket, err
+}
+
+// End is the end of a stream of events.
+type End struct {
+	Incarnation uuid.UUID
+	Last        uint64 // sequence
+}
+
+// ReadEnds reads the end of each stream of events, in the order of the partitions.
+func ReadEnds(ctx context.Context, js jetstream.JetStream) ([]End, error) {
+	n, err := ReadPartitions(ctx, js)
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]End, 0, n)
+	for _, s := range n.EventStreams() {
+		stream, incarnation, err := OpenStream(ctx, js, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		ends = append(ends, End{incarnation, stream.CachedInfo().State.LastSeq})
+	}
+	return ends, nil
+}
