@@ -14,7 +14,7 @@
 -- Columns:
 --   tenant               id        the tenant
 --   cause                text      cause of the recomputation: idle, model_switch, system_change, tools_change,
---       compaction, elision, pressure, injection, rewrite or append
+--       compaction, elision, pressure, injection, rewrite, append or unexplained
 --   calls                count     calls after that cause
 --   breaks               count     billed calls that lost cached tokens
 --   lost_tokens          tokens    tokens that the previous call left in the cache and this call did not read; NULL

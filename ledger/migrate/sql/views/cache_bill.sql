@@ -25,6 +25,9 @@
 -- An assembly that lacks blocks of its base is left out: what its call and the next could take
 -- from the cache is not known.
 --
+-- A call whose window only grew has the cause append. Without both windows, the billed tokens decide. A
+-- break without any cause is unexplained.
+--
 -- Marks are lists. An ASOF join that finds the last of each kind is cheaper for
 -- everything, but a filter on the tenant does not reach its right side.
 --
@@ -278,6 +281,7 @@ compared AS
         arrayFirstIndex(
             (k, p, n, was) -> k != p OR n != was AND n >= 0 AND was >= 0, keys,
             arrayResize(previous_keys, length(keys)), sizes, arrayResize(previous_sizes, length(keys))) AS parting,
+        length(keys) >= length(previous_keys) AND (parting = 0 OR parting > length(previous_keys)) AS grew,
         if(parting = 0, [], arraySlice(keys, parting)) AS rest_keys,
         if(parting = 0, [], arraySlice(sizes, parting)) AS rest_sizes,
         if(
@@ -344,10 +348,11 @@ SELECT
         tools != previous_tools AND tools != 0 AND previous_tools != 0, 'tools_change',
         arrayExists(x -> x > previous_order AND x < thread_order, compacted_at), 'compaction',
         arrayExists(x -> x > previous_order AND x < thread_order, elided_at), 'elision',
-        ifNull(penalty_tokens, 0) = 0, 'append',
+        if(comparable, grew, window_tokens >= previous_window_tokens AND ifNull(lost_tokens, 0) = 0), 'append',
         arrayExists(x -> x > previous_order AND x < thread_order, pressed_at), 'pressure',
         arrayExists(x -> x > previous_order AND x < thread_order, moved_at), 'injection',
-        'rewrite') AS cause,
+        penalty_tokens > 0, 'rewrite',
+        'unexplained') AS cause,
     window_tokens, if(number = 1, NULL, previous_window_tokens) AS previous_window_tokens, cache_read, cache_written,
     recomputed_billed, reusable_tokens, lost_tokens, broken_billed,
     recomputed_billed - broken_billed AS unbroken_billed,
