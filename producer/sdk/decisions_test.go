@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,10 +186,44 @@ func TestDecisionsGiveTheSameFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkDecisions(t, text, 40)
+}
+
+// TestLargeDecisionsGiveTheSameFacts is the same for a window of 500 items with long ids, whose
+// surface, selection and assembly need several events.
+func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
+	t.Parallel()
+	var steps, candidates []any
+	for i := range 500 {
+		id := fmt.Sprintf("item \"%d\" ünicode %s", i, strings.Repeat("x", 150))
+		candidates = append(candidates, id)
+		steps = append(steps, map[string]any{
+			"do": "add", "id": id, "kind": "message", "role": "user", "layer": "user", "context_kind": "message", "text": "one", "tokens": 1,
+		})
+	}
+	steps = append(steps, map[string]any{
+		"do": "call", "id": "call-1", "candidates": candidates, "query": "q", "intent": "answer", "pressure_policy": map[string]any{"name": "pressure_ladder"},
+		"point": "message_history", "usage": map[string]any{"output_tokens": 1},
+	})
+	text, err := json.Marshal(map[string]any{
+		"runtime": "decider", "session": "d-2", "run": "run-1", "agent": "a", "resource": "r", "task": "t", "attempt": "1", "program": "large", "model": map[string]any{"name": "gpt-4o", "max_tokens": 100_000, "reserved_output": 10},
+		"withheld": map[string]any{"value": "sk-test-0123456789", "policy_ref": "policy:no-credentials", "reason": "secret"},
+		"turns":    []any{map[string]any{"id": "turn-1", "steps": steps}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDecisions(t, text, 1000+2*3)
+}
+
+// checkDecisions records decisions with Go, of which there are at least so many facts, and compares
+// those of the other languages.
+func checkDecisions(t *testing.T, text []byte, least int) {
+	t.Helper()
 	bus := bustest.Start(t)
 	decide(t, bus, text)
 	want := factsOf(t, bus)
-	if len(want) < 40 {
+	if len(want) < least {
 		t.Errorf("Go recorded only %d facts", len(want))
 	}
 	each(t, func(t *testing.T, l language) {

@@ -1,4 +1,5 @@
 import { uuidv7 } from "./key.js";
+import { blockBytes, candidateBytes, chunk, maxPartBytes, partOf, segmentBytes, textBytes, truncationBytes, withMetadata } from "./part.js";
 
 const logged = { message: "message", tool_call: "function_call", tool_result: "function_call_output" };
 const strategies = {
@@ -10,7 +11,7 @@ const sealed = {
   "context.injection.applied": ["injection_refs", "injection_id"], "context.compaction.completed": ["compaction_refs", "compaction_id"],
   "context.missing.detected": ["missing_context_refs", "missing_id"],
 };
-const maxSeal = 384 << 10; // bytes of the lists in a seal
+const maxSeal = 48 << 10; // bytes of the lists in a seal
 
 /** Lineage is the last call of the calls that share a prompt cache. */
 class Lineage {
@@ -207,23 +208,37 @@ export class Call {
     for (const name of out.keys()) if (!candidates.some((item) => item.id === name)) throw new Error(`the omitted ${JSON.stringify(name)} is no candidate`);
     const refs = candidates.map((item) => item.id);
     this.#budget = turn.model.maxTokens ? `budget:${id}` : undefined;
-    const [chosen, left] = [[], []];
-    for (const item of candidates) {
-      const decision = { item_ref: item.id, ...pick(scores[item.id] ?? {}, ["score", "signals"]), tokens: item.tokens };
-      if (out.has(item.id)) left.push({ ...decision, ...pick(out.get(item.id), ["reason", "note"]) });
-      else chosen.push({ ...decision, rank: chosen.length + 1 });
-    }
     const window = candidates.filter((item) => !out.has(item.id));
     const policy = pressure_policy?.name;
-    this.record("context.surface.created", {
-      surface_id: `surface:${id}`, scope: "turn", surface_kind: "model_call", available_item_refs: refs, visibility: ["model"], ...surface,
-    });
-    this.record("context.selection.completed", {
-      selection_id: `selection:${id}`, surface_id: `surface:${id}`, call_id: id, model_ref: turn.model.name, candidate_item_refs: refs,
-      selected_item_refs: chosen, ...(left.length > 0 && { omitted_item_refs: left }), selection_policy: policy, budget_ref: this.#budget, ...selection,
-    });
+    for (const [i, part, n] of numbered(chunk(refs, textBytes))) {
+      const about = i === 0 ? surface : pick(surface, ["visibility"]);
+      this.record("context.surface.created", {
+        surface_id: `surface:${id}`, scope: "turn", surface_kind: "model_call", visibility: ["model"], ...about, available_item_refs: part,
+        ...withMetadata(about.metadata, partOf(i, n)),
+      });
+    }
+    let rank = 0;
+    for (const [i, part, n] of numbered(chunk(candidates, (item) => candidateBytes(item, scores[item.id], out.get(item.id))))) {
+      const [chosen, left] = [[], []];
+      for (const item of part) {
+        const decision = { item_ref: item.id, ...pick(scores[item.id] ?? {}, ["score", "signals"]), tokens: item.tokens };
+        if (out.has(item.id)) left.push({ ...decision, ...pick(out.get(item.id), ["reason", "note"]) });
+        else chosen.push({ ...decision, rank: ++rank });
+      }
+      this.record("context.selection.completed", {
+        selection_id: `selection:${id}`, surface_id: `surface:${id}`, call_id: id, model_ref: turn.model.name, candidate_item_refs: part.map((item) => item.id),
+        selected_item_refs: chosen, ...(left.length > 0 && { omitted_item_refs: left }), selection_policy: policy, budget_ref: this.#budget,
+        ...(i === 0 && selection), ...partOf(i, n),
+      });
+    }
     for (const rung of pressure) {
-      this.record("context.pressure.applied", { pressure_id: `pressure:${id}:${rung.step}`, call_id: id, policy, model: turn.model.name, ...rung });
+      for (const [i, part, n] of numbered(chunk(rung.item_refs ?? [], textBytes))) {
+        const about = i === 0 ? rung : pick(rung, ["step", "name", "outcome"]);
+        this.record("context.pressure.applied", {
+          pressure_id: `pressure:${id}:${rung.step}`, call_id: id, policy, model: turn.model.name, ...about, ...(part.length > 0 && { item_refs: part }),
+          ...withMetadata(about.metadata, partOf(i, n)),
+        });
+      }
     }
     if (turn.model.maxTokens) this.#recordBudget(candidates, window, out, pressure, pressure_policy);
     return window;
@@ -237,12 +252,21 @@ export class Call {
     const truncated = changed.flatMap((rung) => rung.item_refs.filter((ref) => out.has(ref)).map((ref) => ({
       item_ref: ref, strategy: rung.name, tokens_before: sizes.get(ref), tokens_after: 0, ...pick(out.get(ref), ["reason"]),
     })));
+    const parts = chunk(truncated, truncationBytes, maxPartBytes / 2);
+    let list = segments(window);
+    const fits = list.reduce((total, segment) => total + segmentBytes(segment), 0) <= maxPartBytes / 2;
+    if (!fits) list = list.map(({ item_refs, ...segment }) => segment); // the assembly has the items
+    const same = { budget_id: this.#budget, call_id: this.id, target: "model", model: name };
     this.record("context.budget.applied", {
-      budget_id: this.#budget, call_id: this.id, target: "model", model: name, estimator: common(candidates, "estimator"), max_tokens: maxTokens,
+      ...same, estimator: common(candidates, "estimator"), max_tokens: maxTokens,
       reserved_tokens: reservedOutput, estimated_prompt_tokens: sum(candidates), actual_tokens: actual, actual_items: window.length,
       overflow_strategy: actual > maxTokens - reservedOutput ? "reject" : strategies[changed.at(-1)?.name],
-      ...(rungs.length > 0 && { pressure_policy: policy }), window_segments: segments(window), ...(truncated.length > 0 && { truncation_records: truncated }),
+      ...(rungs.length > 0 && { pressure_policy: policy }), window_segments: list, ...(truncated.length > 0 && { truncation_records: parts[0] }),
+      ...withMetadata(!fits && { segment_item_refs: "left_out" }, partOf(0, parts.length)),
     });
+    for (const [i, part] of parts.entries()) {
+      if (i > 0) this.record("context.budget.applied", { ...same, truncation_records: part, ...withMetadata(partOf(i, parts.length)) });
+    }
   }
 
   /** assemble records the ordered blocks of the window: the items that select, or add, returned. */
@@ -256,7 +280,13 @@ export class Call {
         digest: item.digest, redaction_state: item.redaction_state,
       })), ...assembly,
     };
-    if (this.record("context.assembly.created", fact) && target === "model") this.#window = [...items];
+    let queued = true;
+    for (const [i, part, n] of numbered(chunk(fact.ordered_blocks, blockBytes))) {
+      const refs = part.map((block) => block.item_refs[0]);
+      const parts = n > 1 ? { ordered_blocks: part, source_item_refs: refs, ...withMetadata(fact.metadata, partOf(i, n)) } : {};
+      queued = this.record("context.assembly.created", { ...fact, ...parts }) && queued;
+    }
+    if (queued && target === "model") this.#window = [...items];
     return fact;
   }
 
@@ -266,7 +296,8 @@ export class Call {
     const tokens = sum(blocks);
     this.record("context.injection.applied", {
       injection_id: assembly.assembly_id.replace("assembly:", "inject:"), call_id: this.id, assembly_id: assembly.assembly_id, target: assembly.target,
-      injection_point, injection_kind: "window", item_refs: assembly.source_item_refs, ...(Number.isFinite(tokens) && { tokens }),
+      injection_point, injection_kind: "window",
+      ...(chunk(assembly.source_item_refs, textBytes).length === 1 ? { item_refs: assembly.source_item_refs } : { metadata: { item_refs: "of_assembly" } }), ...(Number.isFinite(tokens) && { tokens }),
       redaction_state: common(blocks, "redaction_state"), ...(blocks.length === 1 && { digest: blocks[0].digest }),
     });
   }
@@ -427,6 +458,11 @@ function segments(window) {
     if (s.role !== item.role) s.role = undefined;
   }
   return [...layers.values()];
+}
+
+/** numbered returns parts as [number, part, count of parts]. */
+function numbered(parts) {
+  return parts.map((part, i) => [i, part, parts.length]);
 }
 
 function sum(list) {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, 
 from .facts import EventType, Fact
 from .guard import Hit
 from .key import utf8, uuid7
+from .part import MAX_PART_BYTES, block_bytes, candidate_bytes, chunk, part_of, segment_bytes, text_bytes, truncation_bytes
 
 if TYPE_CHECKING:
     from .client import Client
@@ -19,7 +20,7 @@ _LOGGED = {"message": "message", "tool_call": "function_call", "tool_result": "f
 _STRATEGIES = {
     "drop_retrieved": "defer_to_retrieval", "trim_messages": "truncate_middle", "summarize_messages": "summarize_oldest", "compact_tool_outputs": "custom",
 }
-_MAX_SEAL = 384 << 10  # bytes of the lists in a seal
+_MAX_SEAL = 48 << 10  # bytes of the lists in a seal
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class Turn:
         else:
             ranges.append([sequence, sequence])
         count = sum(map(len, self._refs.values()))
-        fits = sum(len(utf8(str(ref))) + 3 for refs in self._refs.values() for ref in refs) <= _MAX_SEAL
+        fits = sum(text_bytes(str(ref)) for refs in self._refs.values() for ref in refs) <= _MAX_SEAL
         return {
             "context_id": self.ids["contextid"], "scope": "turn", "lifecycle": "injected", "producer": self.client.source,
             "runtime_refs": [{"kind": "turn", "id": self.id}], **(self._refs if fits else {"metadata": {"refs_left_out": count}}),
@@ -282,30 +283,41 @@ class Call:
             raise ValueError(f"the omitted {sorted(unknown)[0]!r} is no candidate")
         refs = [c.id for c in candidates]
         self._budget = f"budget:{self.id}" if turn.max_tokens else None
-        chosen, left = [], []
-        for c in candidates:
-            decision = {"item_ref": c.id, **_given((scores or {}).get(c.id, {}), "score", "signals"), "tokens": c.tokens}
-            if c.id in out:
-                left.append({**decision, **_given(out[c.id], "reason", "note")})
-            else:
-                chosen.append({**decision, "rank": len(chosen) + 1})
         window = [c for c in candidates if c.id not in out]
         rungs = [dict(rung) for rung in pressure]
         policy = (pressure_policy or {}).get("name")
         with turn.client.lock:
-            self.record("context.surface.created", {
-                "surface_id": f"surface:{self.id}", "scope": "turn", "surface_kind": "model_call", "available_item_refs": refs, "visibility": ["model"],
-                **(surface or {}),
-            })
-            self.record("context.selection.completed", {
-                "selection_id": f"selection:{self.id}", "surface_id": f"surface:{self.id}", "call_id": self.id, "model_ref": model,
-                "candidate_item_refs": refs, "selected_item_refs": chosen, "omitted_item_refs": left or None, "selection_policy": policy,
-                "budget_ref": self._budget, **selection,
-            })
-            for rung in rungs:
-                self.record("context.pressure.applied", {
-                    "pressure_id": f"pressure:{self.id}:{rung['step']}", "call_id": self.id, "policy": policy, "model": model, **rung,
+            parts = chunk(refs, text_bytes)
+            for i, part in enumerate(parts):
+                about = dict(surface or {}) if i == 0 else _given(surface or {}, "visibility")
+                self.record("context.surface.created", {
+                    "surface_id": f"surface:{self.id}", "scope": "turn", "surface_kind": "model_call", "visibility": ["model"], **about,
+                    "available_item_refs": part, "metadata": _joined(about.get("metadata"), part_of(i, len(parts))),
                 })
+            rank, known = 0, scores or {}
+            of_candidates = chunk(candidates, lambda c: candidate_bytes(c.id, known.get(c.id, {}), out.get(c.id)))
+            for i, some in enumerate(of_candidates):
+                chosen, left = [], []
+                for c in some:
+                    decision = {"item_ref": c.id, **_given(known.get(c.id, {}), "score", "signals"), "tokens": c.tokens}
+                    if c.id in out:
+                        left.append({**decision, **_given(out[c.id], "reason", "note")})
+                    else:
+                        rank += 1
+                        chosen.append({**decision, "rank": rank})
+                self.record("context.selection.completed", {
+                    "selection_id": f"selection:{self.id}", "surface_id": f"surface:{self.id}", "call_id": self.id, "model_ref": model,
+                    "candidate_item_refs": [c.id for c in some], "selected_item_refs": chosen, "omitted_item_refs": left or None, "selection_policy": policy,
+                    "budget_ref": self._budget, **(selection if i == 0 else {}), **(part_of(i, len(of_candidates)) or {}),
+                })
+            for rung in rungs:
+                parts = chunk(rung.get("item_refs") or [], text_bytes)
+                for i, part in enumerate(parts):
+                    about = rung if i == 0 else _given(rung, "step", "name", "outcome")
+                    self.record("context.pressure.applied", {
+                        "pressure_id": f"pressure:{self.id}:{rung['step']}", "call_id": self.id, "policy": policy, "model": model, **about,
+                        "item_refs": part or None, "metadata": _joined(about.get("metadata"), part_of(i, len(parts))),
+                    })
             if turn.max_tokens:
                 self._record_budget(candidates, window, out, rungs, pressure_policy)
         return window
@@ -321,13 +333,21 @@ class Call:
             for rung in changed for id in rung["item_refs"] if id in out
         ]
         estimators = {c.estimator for c in candidates}
+        parts, segments = chunk(truncated, truncation_bytes, MAX_PART_BYTES // 2), _segments(window)
+        fits = sum(map(segment_bytes, segments)) <= MAX_PART_BYTES // 2
+        if not fits:  # the assembly has the items
+            segments = [{name: value for name, value in s.items() if name != "item_refs"} for s in segments]
+        same = {"budget_id": f"budget:{self.id}", "call_id": self.id, "target": "model", "model": turn.model}
         self.record("context.budget.applied", {
-            "budget_id": f"budget:{self.id}", "call_id": self.id, "target": "model", "model": turn.model,
+            **same,
             "estimator": estimators.pop() if len(estimators) == 1 else None, "max_tokens": turn.max_tokens, "reserved_tokens": turn.reserved_output,
             "estimated_prompt_tokens": sum(sizes.values()), "actual_tokens": actual, "actual_items": len(window),
             "overflow_strategy": "reject" if actual > limit else _STRATEGIES.get(changed[-1]["name"]) if changed else None,
-            "pressure_policy": policy if rungs else None, "window_segments": _segments(window), "truncation_records": truncated or None,
+            "pressure_policy": policy if rungs else None, "window_segments": segments, "truncation_records": parts[0] or None,
+            "metadata": _joined(None if fits else {"segment_item_refs": "left_out"}, part_of(0, len(parts))),
         })
+        for i, part in enumerate(parts[1:], 1):
+            self.record("context.budget.applied", {**same, "truncation_records": part, "metadata": part_of(i, len(parts))})
 
     def assemble(self, items: Sequence[Item], *, target: str = "model", **assembly: Any) -> Dict[str, Any]:
         """assemble records the ordered blocks of the window, and returns the assembly. The blocks are
@@ -344,7 +364,14 @@ class Call:
             "fidelity": "stated", "assembly_id": f"assembly:{id}", "call_id": self.id, "target": target, "budget_ref": self._budget, "visibility": [target],
             "ordered_blocks": blocks, "source_item_refs": [item.id for item in items], **assembly,
         }
-        if self.record("context.assembly.created", fact) and target == "model":
+        parts, queued = chunk(blocks, block_bytes), True
+        with self.turn.client.lock:
+            for i, part in enumerate(parts):
+                own = {} if len(parts) == 1 else {
+                    "ordered_blocks": part, "source_item_refs": [b["item_refs"][0] for b in part], "metadata": _joined(fact.get("metadata"), part_of(i, len(parts))),
+                }
+                queued = self.record("context.assembly.created", {**fact, **own}) and queued
+        if queued and target == "model":
             self._window = list(items)
         return fact
 
@@ -354,7 +381,8 @@ class Call:
         states = {block.get("redaction_state") for block in blocks}
         self.record("context.injection.applied", {
             "injection_id": assembly["assembly_id"].replace("assembly:", "inject:", 1), "call_id": self.id, "assembly_id": assembly["assembly_id"],
-            "target": assembly["target"], "injection_point": injection_point, "injection_kind": "window", "item_refs": assembly["source_item_refs"],
+            "target": assembly["target"], "injection_point": injection_point, "injection_kind": "window",
+            **({"item_refs": assembly["source_item_refs"]} if len(chunk(assembly["source_item_refs"], text_bytes)) == 1 else {"metadata": {"item_refs": "of_assembly"}}),
             "tokens": sum(block["tokens"] for block in blocks) if all("tokens" in block for block in blocks) else None,
             "redaction_state": states.pop() if len(states) == 1 else None, "digest": blocks[0].get("digest") if len(blocks) == 1 else None,
         })
@@ -516,6 +544,11 @@ def _segments(window: Sequence[Item]) -> List[Dict[str, Any]]:
         if s["role"] != item.role:
             s["role"] = None
     return [{name: value for name, value in s.items() if value is not None} for s in layers.values()]
+
+
+def _joined(*all: Optional[Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
+    """_joined returns metadata with the members of each mapping, or None without any."""
+    return {name: value for some in all if some for name, value in some.items()} or None
 
 
 def _given(values: Mapping[str, Any], *names: str) -> Dict[str, Any]:
