@@ -297,6 +297,21 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestProviderEdits: the edits that a provider applied to a window are part of the call.
+func TestProviderEdits(t *testing.T) {
+	t.Parallel()
+	rec := new(producertest.Recorder)
+	r := open(t, rec)
+	answer := strings.Replace(message("msg_1", "an answer"), "{", `{"context_management":{"applied_edits":[{"type":"clear_thinking_20251015","cleared_thinking_turns":2}]},`, 1)
+	post(t, r, windowOf("hello"), answer)
+	u := rec.Events().Of(schema.TypeUsageRecorded)[0].Fact.(*schema.UsageRecorded)
+	edits, _ := u.Metadata["provider_edits"].([]any)
+	if len(edits) != 1 || fmt.Sprint(edits[0]) != "map[cleared_thinking_turns:2 type:clear_thinking_20251015]" {
+		t.Errorf("%v", u.Metadata)
+	}
+	rec.Check(t)
+}
+
 // TestSessionsWithoutName: a conversation that no client names stays one session, also after a
 // restart.
 func TestSessionsWithoutName(t *testing.T) {

@@ -105,6 +105,27 @@ func TestWholeAnswers(t *testing.T) {
 	}
 }
 
+// TestEdits: the provider's edits of the window have their type and their numbers, and nothing else.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	edits := `"context_management":{"applied_edits":[{"type":"clear_tool_uses_20250919","cleared_tool_uses":3,"cleared_input_tokens":900,"text":"x"},7]}`
+	for _, body := range []string{
+		`{"id":"m","content":[],"stop_reason":"end_turn",` + edits + `}`,
+		"data: {\"type\":\"message_delta\",\"delta\":{}," + edits + "}\n\n",
+	} {
+		kind := "application/json"
+		if strings.HasPrefix(body, "data") {
+			kind = sse
+		}
+		r := AnthropicMessages.NewReader(200, kind)
+		_, _ = r.Write([]byte(body))
+		got, err := json.Marshal(r.Answer().Edits, json.Deterministic(true))
+		if want := `[{"Type":"clear_tool_uses_20250919","Counts":{"cleared_input_tokens":900,"cleared_tool_uses":3}},{"Type":"unknown","Counts":{}}]`; err != nil || string(got) != want {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
+
 func TestErrorsAndGarbage(t *testing.T) {
 	t.Parallel()
 	for _, d := range []Dialect{AnthropicMessages, OpenAIChat, OpenAIResponses} {

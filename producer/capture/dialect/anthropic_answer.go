@@ -55,7 +55,11 @@ func (a *Answer) anthropicState(f fields) {
 	}
 	if management, ok := members(f.get("context_management")); ok {
 		if edits, ok := elements(management.get("applied_edits")); ok {
-			a.Edits = edits
+			a.Edits = nil
+			for _, e := range edits[:min(len(edits), maxEdits)] {
+				edit, _ := members(e)
+				a.Edits = append(a.Edits, Edit{Type: blockName(edit.text("type")), Counts: numbers(edit, false)})
+			}
 		}
 	}
 	if diagnostics, ok := members(f.get("diagnostics")); ok {
@@ -65,6 +69,9 @@ func (a *Answer) anthropicState(f fields) {
 	}
 	a.anthropicUsage(f.get("usage"))
 }
+
+// maxEdits is the number of edits that are read of an answer.
+const maxEdits = 64
 
 // missReason returns the word of a cache-miss reason, which is a string or an object of a type.
 func missReason(reason jsontext.Value) string {

@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -71,6 +69,12 @@ type Request struct {
 	Blocks    []Block
 }
 
+// Edit is a change that the provider made to the window before the model read it.
+type Edit struct {
+	Type   string         // the provider's word, such as clear_tool_uses_20250919
+	Counts map[string]any // its numbers, such as cleared_input_tokens
+}
+
 // Answer is the response of a model.
 type Answer struct {
 	Status    int    // HTTP status
@@ -80,9 +84,9 @@ type Answer struct {
 	Error     string // the provider's type of an error
 	Blocks    []Block
 	Usage     schema.ProviderUsage
-	Raw       map[string]any   // the provider's numbers, unchanged
-	Edits     []jsontext.Value // edits of the window that the provider applied
-	CacheMiss string           // the provider's reason for a cache miss
-	Complete  bool             // the response ended as its dialect demands
-	Problems  int              // events and members that could not be read
+	Raw       map[string]any // the provider's numbers, unchanged
+	Edits     []Edit         // edits of the window that the provider applied
+	CacheMiss string         // the provider's reason for a cache miss
+	Complete  bool           // the response ended as its dialect demands
+	Problems  int            // events and members that could not be read
 }

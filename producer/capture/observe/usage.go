@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -114,6 +115,7 @@ func (o *observation) metadata() map[string]any {
 	}
 	if len(a.Edits) > 0 {
 		m["applied_edits"] = len(a.Edits)
+		m["provider_edits"] = editsOf(a)
 	}
 	if o.x.Operation != dialect.Generate {
 		m["operation"] = string(o.x.Operation)
@@ -128,6 +130,16 @@ func (o *observation) metadata() map[string]any {
 		m["client_altered"] = true
 	}
 	return m
+}
+
+// editsOf returns the provider's edits of the window as plain values.
+func editsOf(a *dialect.Answer) (list []any) {
+	for _, e := range a.Edits {
+		edit := maps.Clone(e.Counts)
+		edit["type"] = e.Type
+		list = append(list, edit)
+	}
+	return list
 }
 
 // sideCall reports whether the call has no tools while another thread of the session has some,
