@@ -139,6 +139,7 @@ func (r *Recorder) drop() {
 
 // work records one exchange after another.
 func (r *Recorder) work() {
+	lower()
 	for t := r.backlog.next(); t != nil; t = r.backlog.next() {
 		err := r.recordSafely(t)
 		if err != nil {
