@@ -57,7 +57,6 @@ func certify(t *testing.T, certificate, key string) *http.Client {
 // with its line in the file.
 func tokensBindTheTenant(t *testing.T, data, session string) {
 	t.Helper()
-	defer func(began time.Time) { t.Logf("tokens took %s", time.Since(began)) }(time.Now())
 	dir := t.TempDir()
 	file, certificate, key := filepath.Join(dir, "tokens"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	client := certify(t, certificate, key)
@@ -119,15 +118,16 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 		if status, text := ask("other", "/api/v1"+path, ""); status != http.StatusOK || facts.MatchString(text) {
 			t.Errorf("the other tenant's answer to %s is %d %.300s", path, status, text)
 		}
+		if found >= 10 {
+			continue // the first ones show that the expression finds facts, and that pages refuse
+		}
 		given.Set("tenant", "default")
 		page := "/q/" + q.Name + "?run=1&" + given.Encode()
 		if status, text := ask("other", page, ""); status != http.StatusForbidden || facts.MatchString(text) {
 			t.Errorf("%s is %d %.300s for the other tenant", page, status, text)
 		}
-		if found < 10 { // of the first ones, to see that the expression finds facts
-			if _, text := ask("own", "/api/v1"+path, ""); facts.MatchString(text) {
-				found++
-			}
+		if _, text := ask("own", "/api/v1"+path, ""); facts.MatchString(text) {
+			found++
 		}
 	}
 	if found < 10 {

@@ -80,6 +80,11 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 	if response, err := http.Post(base+"/", "application/x-www-form-urlencoded", strings.NewReader("a=b")); err != nil || response.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("a form that is posted answers %v, %v", response, err)
 	}
+	head, _, _ := ctxledger(t, "proof", "checkpoint", "--data", data)
+	fields, evidence := strings.Fields(head), textOf(parsePage(t, base+"/evidence"))
+	if len(fields) < 6 || !strings.Contains(evidence, fields[1]) || !strings.Contains(evidence, fields[5]) || !strings.Contains(evidence, fields[len(fields)-1]) {
+		t.Errorf("the evidence page lacks the log, the root or the signer of the head\n%s", head)
+	}
 	sessionPageEqualsAnswers(t, data, base, session)
 	apiEqualsAnswers(t, data, base, session)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +21,7 @@ func TestEventsOverHTTP(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	found := up(t, data)
 	server := command("serve", "--data", data, "--listen", "127.0.0.1:0")
+	server.Env = append(os.Environ(), "CTXLEDGER_CLICKHOUSE_DSN="+found.ReaderDSN, "CTXLEDGER_NATS_URL="+found.NATSURL)
 	r, w := io.Pipe()
 	server.Stdout = w
 	server.begin(t)
@@ -50,6 +53,21 @@ func TestEventsOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		return response.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		address, want string
+		status        int
+	}{
+		{strings.TrimSuffix(served, "/v1/events") + "/sql?q=SELECT+41%2B1+AS+answer", "<td>42</td>", 200},
+		{strings.TrimSuffix(served, "/v1/events") + "/sql?q=" + url.QueryEscape("SELECT '<script>x</script>'"), "&lt;script&gt;x", 200},
+		{strings.TrimSuffix(served, "/v1/events") + "/sql?q=DROP+TABLE+events", `role="alert"`, 200},
+		{strings.TrimSuffix(served, "/v1/events") + "/sql?q=INSERT+INTO+prices+VALUES+()", `role="alert"`, 200},
+		{strings.TrimSuffix(served, "/v1/events") + "/sql", "session_summary", 200},
+		{found.Explorer + "sql?q=SELECT+1", "query --sql", 403},
+	} {
+		if response, text := visit(t, c.address); response.StatusCode != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %.600s", c.address, response.StatusCode, text)
+		}
 	}
 	named := func(id string) string {
 		return strings.Replace(strings.TrimSpace(oneEvent), `"id":"`, `"id":"`+id, 1)

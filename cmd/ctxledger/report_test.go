@@ -87,7 +87,7 @@ func windowEqualsAnswer(t *testing.T, data, session string, page *html.Node) {
 		t.Fatal("the report outlines no call")
 	}
 	row := find(page, func(n *html.Node) bool {
-		return n.Data == "tr" && attribute(n, "data-call") != "" && strings.HasPrefix(strings.TrimSpace(textOf(n)), number[1])
+		return n.Data == "tr" && attribute(n, "data-call") != "" && textOf(find(n, func(n *html.Node) bool { return n.Data == "a" })) == number[1]
 	})
 	stdout, stderr, code := ctxledger(t, "window", "--session", session, "--turn", attribute(row, "data-turn"), "--call", attribute(row, "data-call"), "-o", "json", "--data", data)
 	if code != cli.ExitDone {

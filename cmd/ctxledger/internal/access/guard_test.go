@@ -182,6 +182,7 @@ func TestOtherSites(t *testing.T) {
 		{"a link to a page", "GET", "/s/x", append(link, "Sec-Fetch-Dest", "document"), 200},
 		{"a frame of another site", "GET", "/s/x", append(link, "Sec-Fetch-Dest", "iframe"), 403},
 		{"a link to an answer", "GET", "/api/v1/sessions", link, 403},
+		{"a link with a statement", "GET", "/sql?q=SELECT+1", link, 403},
 		{"a link to an event stream", "GET", "/events/s/x", link, 403},
 		{"a script that reads a page", "GET", "/s/x", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
 		{"an allowed origin", "GET", "/api/v1/sessions", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Origin", "https://dash.example"}, 200},

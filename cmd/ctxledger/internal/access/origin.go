@@ -40,10 +40,11 @@ func isOwn(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// isLink reports whether a person followed a link of another site to a page.
+// isLink reports whether a person followed a link of another site to a page. A link must not bring a
+// statement along.
 func isLink(r *http.Request) bool {
 	dest := r.Header.Get("Sec-Fetch-Dest")
-	return isReading(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && (dest == "" || dest == "document") && !isForPrograms(r.URL.Path)
+	return isReading(r) && r.Header.Get("Sec-Fetch-Mode") == "navigate" && (dest == "" || dest == "document") && !isForPrograms(r.URL.Path) && r.URL.Path != "/sql"
 }
 
 func isReading(r *http.Request) bool {

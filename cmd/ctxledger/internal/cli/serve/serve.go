@@ -55,6 +55,9 @@ ask for the token as a password; the user name does not matter. Programs send it
 change. --host names the server in addresses. Requests that name another host are refused,
 and so are requests that pages of other sites make.
 
+The page /sql takes statements of your own where --clickhouse names a server with a user
+that may only read, and without --tokens.
+
 If ClickHouse is away, the pages say so and come back by themselves. The read API is
 described at /api/v1/openapi.json.`,
 		Example: `  ctxledger serve
@@ -155,7 +158,7 @@ type pages struct {
 
 func pagesOf(a *cli.App, dsn func() (string, error)) *pages {
 	p := &pages{dsn: dsn}
-	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log()})
+	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log(), SQL: a.Flags.ClickHouse != ""})
 	return p
 }
 

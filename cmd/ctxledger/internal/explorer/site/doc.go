@@ -2,7 +2,7 @@
 //
 //	/                 sessions, newest first     /?agent=&model=&day=
 //	/s/SESSION        the river of a session     /t/TURN, /c/CALL, /i/ITEM by runtime ids
-//	/s/SESSION/compactions, /diff, /q, /q/NAME, /evidence, /search?id=
+//	/s/SESSION/compactions, /diff, /q, /q/NAME, /evidence, /search?id=, /sql?q=
 //	/events/s/SESSION an event stream: one event each time the session has new facts
 //	/api/v1/…         the same answers as JSON; see openapi.json there
 //

@@ -76,16 +76,6 @@ func (s *site) compactions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	return tables(r, l, "sessions", "Compactions", "session "+p.Session, arguments, "compaction-quality", "compaction-boundaries", "compaction-lineage", "elided-then-read")
 }
 
-// evidence shows what the standing checks find, and how to make and verify a pack.
-func (s *site) evidence(r *http.Request, l *ledger.Ledger) (shown, error) {
-	arguments := map[string]string{}
-	if tenant := r.URL.Query().Get("tenant"); tenant != "" {
-		arguments["tenant"] = tenant
-	}
-	const sub = "this page proves nothing; `ctxledger evidence export --session S --out pack` makes a pack, and `ctxledger evidence verify pack --key ledger.pub` proves it without a server"
-	return tables(r, l, "evidence", "Evidence", sub, arguments, "checks", "redactions-by-policy", "quarantine-by-code")
-}
-
 // questions lists the catalogue.
 func (s *site) questions(*http.Request, *ledger.Ledger) (shown, error) {
 	var list []view.Section
@@ -98,7 +88,7 @@ func (s *site) questions(*http.Request, *ledger.Ledger) (shown, error) {
 		}
 		list = append(list, section)
 	}
-	return shown{kind: "questions", page: view.Page{Title: "Questions", Nav: "questions", Content: list}}, nil
+	return shown{kind: "questions", page: view.Page{Title: "Questions", Nav: "questions", SQL: s.SQL, Content: list}}, nil
 }
 
 // question asks a named query with the values of a form.

@@ -24,6 +24,9 @@ import (
 type Config struct {
 	// Open returns the ledger to read. It is called for each request, and an error of it is a page.
 	Open func(context.Context) (*ledger.Ledger, error)
+	// SQL allows statements of one's own, to requests without a token, if the ledger's user may only
+	// read.
+	SQL bool
 	// Log reports errors that no request explains. Nil discards them.
 	Log *slog.Logger
 }
@@ -59,6 +62,7 @@ func New(c Config) http.Handler {
 		"GET /q":                       s.questions,
 		"GET /q/{name}":                s.question,
 		"GET /evidence":                s.evidence,
+		"GET /sql":                     s.statement,
 		"GET /search":                  s.search,
 		"GET /":                        func(*http.Request, *ledger.Ledger) (shown, error) { return shown{}, errNoPage },
 	} {
@@ -206,6 +210,8 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 	case errors.Is(err, ledger.ErrUnreachable):
 		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
+	case errors.Is(err, errNoSQL):
+		status, content.Heading = http.StatusForbidden, "No SQL of your own here"
 	case errors.Is(err, answer.ErrTenant):
 		status, content.Heading = http.StatusForbidden, "This token is for another tenant"
 	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):

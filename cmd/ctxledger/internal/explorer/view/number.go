@@ -16,6 +16,15 @@ const thin = "\u202f"
 // spaced writes n with a narrow space between groups of three digits.
 func spaced(n int64) string { return strings.ReplaceAll(ui.Thousands(n), ",", thin) }
 
+// Spaced writes a number for a cell.
+func Spaced(n int64) string { return spaced(n) }
+
+// Stamp writes a time for a cell.
+func Stamp(t time.Time) string { return stamp(t) }
+
+// Line makes a text safe for a cell, and cuts it.
+func Line(text string) string { return shorten(text) }
+
 // number writes a number as a data element. Digits and spaces need no escaping.
 func number(n int64) template.HTML {
 	return template.HTML(`<data value="` + strconv.FormatInt(n, 10) + `">` + spaced(n) + `</data>`)

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -19,6 +20,7 @@ type Page struct {
 	Nav     string // sessions, questions or evidence
 	Search  string
 	Retry   int    // seconds after which the browser asks again; 0 for never
+	SQL     bool   // the site takes statements of one's own
 	Live    string // address of the event stream of the page; empty for none
 	Content any
 }
@@ -107,6 +109,13 @@ type QuestionPage struct {
 	Fields    []Field
 	SQL       string
 	CSV, JSON string // links; empty before the question was asked
+}
+
+// SQLPage is the content of the page for statements of one's own.
+type SQLPage struct {
+	TablesPage
+	Statement, Problem string
+	Views              []migrate.View
 }
 
 // Field is an input for a parameter.

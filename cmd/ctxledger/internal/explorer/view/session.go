@@ -45,6 +45,9 @@ type Chart struct {
 	Bill    river.BillChart
 	HasBill bool
 	Hits    []Hit
+	// LimitFirst puts the label of the limit at the first call, because the selected call is where it
+	// would be.
+	LimitFirst bool
 }
 
 // Hit is the place of a column that a pointer can hit.
@@ -114,10 +117,14 @@ func (s Session) chart(t river.Thread, height float64, href func(river.Call) str
 			title += ", estimated"
 		}
 		selected := call.Number <= s.Selected && s.Selected <= column.Last && holds(t, s.Selected)
+		c.LimitFirst = c.LimitFirst || selected && column.X+column.Width > river.Width-limitLabel
 		c.Hits = append(c.Hits, Hit{X: column.X, Width: column.Width, Height: height, Number: call.Number, Last: column.Last, Href: href(call), Title: title, Selected: selected})
 	}
 	return c
 }
+
+// limitLabel is the room that the label of a limit takes.
+const limitLabel = 100.0
 
 // holds reports whether a call is of the thread.
 func holds(t river.Thread, number int) bool {
