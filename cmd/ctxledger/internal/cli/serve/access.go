@@ -30,9 +30,12 @@ func (f *accessFlags) register(set *pflag.FlagSet) {
 
 // check refuses flags that contradict each other, or the address.
 func (f *accessFlags) check(address string) error {
-	host, _, _ := net.SplitHostPort(address) // an empty address is on loopback
+	host, _, err := net.SplitHostPort(address)
+	if address != "" && err != nil {
+		return cli.UsageError("--listen %q: want an address such as 127.0.0.1:7070", address)
+	}
 	ip := net.ParseIP(host)
-	outside := address != "" && host != "localhost" && (ip == nil || !ip.IsLoopback())
+	outside := address != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) // an empty address is on loopback
 	switch {
 	case (f.certificate == "") != (f.key == ""):
 		return cli.UsageError("--tls-cert and --tls-key: give both")

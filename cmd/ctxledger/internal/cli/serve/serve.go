@@ -137,9 +137,6 @@ func listenPages(a *cli.App, address string) (net.Listener, error) {
 	if address == "" {
 		return a.ListenKept(embedded.HTTP)
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, cli.UsageError("--listen %q: want an address such as 127.0.0.1:7070", address)
-	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
