@@ -73,3 +73,44 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 		t.Errorf("the answer ends with %q, %v", rest, err)
 	}
 }
+
+// TestAnswerWhileTheClientStillSends: a client sends the end of its request after the first part of
+// the answer.
+func TestAnswerWhileTheClientStillSends(t *testing.T) {
+	t.Parallel()
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		_, _ = io.ReadFull(r.Body, make([]byte, 5))
+		_, _ = io.WriteString(w, "one ")
+		_ = http.NewResponseController(w).Flush()
+		rest, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(rest)
+	}))
+	t.Cleanup(provider.Close)
+	address, err := url.Parse(provider.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &Upstream{URL: address, Base: NewTransport()}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, r.RequestURI) }))
+	t.Cleanup(proxy.Close)
+	body, rest := io.Pipe()
+	t.Cleanup(func() { rest.Close() })
+	go func() { _, _ = io.WriteString(rest, "hello") }()
+	response, err := http.Post(proxy.URL, "text/plain", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	first := make([]byte, 4)
+	if _, err := io.ReadFull(response.Body, first); err != nil || string(first) != "one " {
+		t.Fatalf("the answer begins with %q, %v", first, err)
+	}
+	go func() {
+		_, _ = io.WriteString(rest, "two")
+		rest.Close()
+	}()
+	if last, err := io.ReadAll(response.Body); err != nil || string(last) != "two" {
+		t.Errorf("the answer ends with %q, %v", last, err)
+	}
+}

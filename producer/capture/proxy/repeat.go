@@ -54,15 +54,17 @@ func (u *unrecorded) Resend(p []byte, from int) int {
 }
 
 // sending is the body of a request on its way to the provider, and what is known of its
-// connection. Safe for concurrent use.
+// connection. Safe for concurrent use. An answer never waits for bytes of the client, so the body
+// and the connection have a lock each; reading is taken first.
 type sending struct {
-	mu       sync.Mutex // guards the fields below
-	from     io.Reader  // the client's body, nil without one
-	kept     kept
-	read     int   // bytes of from so far
-	end      error // why from ended
-	repeated bool
+	reading sync.Mutex // guards the body, also while it waits for bytes of the client
+	from    io.Reader  // the client's body, nil without one
+	kept    kept
+	read    int   // bytes of from so far
+	end     error // why from ended
 
+	mu       sync.Mutex // guards what is known of the connection
+	repeated bool
 	reused   bool      // the connection had served another request and was idle since
 	wrote    time.Time // when the last byte was written, zero before
 	answered bool      // a byte of the answer came
@@ -86,8 +88,8 @@ type sendingReader struct {
 
 func (r *sendingReader) Read(p []byte) (int, error) {
 	s := r.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	if r.at < s.read {
 		n := s.kept.Resend(p, r.at)
 		r.at += n
@@ -129,6 +131,8 @@ func (s *sending) trace() *httptrace.ClientTrace {
 
 // again returns the body for its only repetition. now is when the connection failed.
 func (s *sending) again(now time.Time) (io.ReadCloser, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := !s.wrote.IsZero() && now.Sub(s.wrote) > repeatWithin
@@ -148,8 +152,8 @@ func (s *sending) rest() {
 }
 
 func (s *sending) taken() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	return s.read
 }
 
