@@ -297,7 +297,7 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 
 	// Once it has forgotten, the ledger recognises every event by its identity.
 	forget(t, found.NATSURL)
-	stdout, stderr, code = ctxledger(t, "import", "auto", logs, "--data", data)
+	stdout, stderr, code = ctxledger(t, "import", "auto", logs, "--again", "--data", data)
 	if code != cli.ExitDone || !strings.Contains(stdout, "in the tables: 0 new events, ") || strings.Contains(stdout, ", 0 that were there") {
 		t.Fatalf("the third import ended with %d\n%s%s", code, stdout, stderr)
 	}

@@ -173,7 +173,7 @@ func (m *memory) keepSources(ctx context.Context) error {
 	if m.bucket == nil {
 		return nil
 	}
-	const patience = 30 * time.Second
+	const patience = 5 * time.Second // of each value; the facts are stored already
 	var acks []jetstream.PubAckFuture
 	for key, s := range m.sources {
 		s.At = m.ends[s.partition]
@@ -187,8 +187,6 @@ func (m *memory) keepSources(ctx context.Context) error {
 		}
 		acks = append(acks, ack)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	for _, ack := range acks {
 		select {
 		case <-ack.Ok():
@@ -196,6 +194,8 @@ func (m *memory) keepSources(ctx context.Context) error {
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-time.After(patience):
+			return fmt.Errorf("no acknowledgement within %s", patience)
 		}
 	}
 	return nil
