@@ -145,7 +145,7 @@ func TestRunPassesTheTerminal(t *testing.T) {
 	t.Parallel()
 	script, err := exec.LookPath("script")
 	if err != nil {
-		t.Skip("there is no script, which gives a command a terminal")
+		skip(t, "there is no script, which gives a command a terminal")
 	}
 	p := command("run", "--no-start", "--data", t.TempDir(), "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo all three")
 	quoted := make([]string, len(p.Args))

@@ -55,24 +55,48 @@ func noneKept(t *testing.T, planted []string, events producertest.Events, folder
 	}
 }
 
-// TestPlantedSecrets: of 1,000 secrets in headers, query strings and bodies none reaches a fact,
-// a log line or a file, with texts stored; nor does a person's id.
-func TestPlantedSecrets(t *testing.T) {
-	t.Parallel()
+// garden is a recorder that stores texts, with the secrets that a test plants.
+type garden struct {
+	*Recorder
+	facts   *producertest.Recorder
+	folder  string
+	log     *bytes.Buffer
+	planted []string
+}
+
+func newGarden(t *testing.T) *garden {
+	t.Helper()
 	rules, err := secrets.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	chance, folder := rand.New(rand.NewPCG(1, 2)), t.TempDir()
-	rec, log := new(producertest.Recorder), new(bytes.Buffer)
-	r := open(t, rec, func(c *Config) {
-		c.Folder, c.StoreText, c.Detector, c.Log = folder, true, rules, slog.New(slog.NewTextHandler(log, nil))
+	g := &garden{facts: new(producertest.Recorder), folder: t.TempDir(), log: new(bytes.Buffer)}
+	g.Recorder = open(t, g.facts, func(c *Config) {
+		c.Folder, c.StoreText, c.Detector, c.Log = g.folder, true, rules, slog.New(slog.NewTextHandler(g.log, nil))
 	})
-	var planted []string
-	plant := func(secret string) string {
-		planted = append(planted, secret)
-		return secret
+	return g
+}
+
+func (g *garden) plant(secret string) string {
+	g.planted = append(g.planted, secret)
+	return secret
+}
+
+// check: 1,000 secrets were planted, and none is kept.
+func (g *garden) check(t *testing.T) {
+	t.Helper()
+	if len(g.planted) != 1000 {
+		t.Fatalf("%d secrets", len(g.planted))
 	}
+	noneKept(t, g.planted, g.facts.Events(), g.folder, g.log.Bytes())
+}
+
+// TestPlantedSecrets: of 1,000 secrets in headers, query strings and bodies none reaches a fact,
+// a log line or a file, with texts stored; nor does a person's id.
+func TestPlantedSecrets(t *testing.T) {
+	t.Parallel()
+	g := newGarden(t)
+	chance, plant := rand.New(rand.NewPCG(1, 2)), g.plant
 	texts := []string{"start"}
 	for call := range 100 {
 		key, token, query := plant("sk-ant-"+letters(chance, all, 40)), plant(letters(chance, all, 32)), plant(letters(chance, all, 24))
@@ -80,18 +104,15 @@ func TestPlantedSecrets(t *testing.T) {
 			"the proxy sent "+token+" with "+query, "stripe "+plant("sk_live_"+letters(chance, all, 24))+" and "+plant("xoxb-"+letters(chance, "123456789", 12)+"-"+letters(chance, "123456789", 12)+"-"+letters(chance, all, 24)))
 		person, account := plant("user-"+letters(chance, all, 20)), plant("acct-"+letters(chance, all, 20))
 		body := strings.Replace(windowOf(texts[max(0, len(texts)-6):]...), "{", fmt.Sprintf(`{"metadata":{"user_id":"%s_account_%s_session_s1"},`, person, account), 1)
-		post(t, r, body, message(fmt.Sprintf("msg_%d", call), "I used "+key), func(req *http.Request) {
+		post(t, g.Recorder, body, message(fmt.Sprintf("msg_%d", call), "I used "+key), func(req *http.Request) {
 			req.Header.Set("X-Api-Key", key)
 			req.Header.Set("Authorization", "Bearer "+token)
 			req.URL.RawQuery = "key=" + query
 			req.Header.Set("Cookie", "id="+plant(letters(chance, all, 30)))
 		})
 	}
-	if len(planted) != 1000 {
-		t.Fatalf("%d secrets", len(planted))
-	}
-	noneKept(t, planted, rec.Events(), folder, log.Bytes())
-	if n := len(rec.Events().Of(schema.TypeUsageRecorded)); n != 100 {
+	g.check(t)
+	if n := len(g.facts.Events().Of(schema.TypeUsageRecorded)); n != 100 {
 		t.Errorf("%d of 100 calls", n)
 	}
 }
@@ -101,20 +122,8 @@ func TestPlantedSecrets(t *testing.T) {
 // person's id.
 func TestPlantedSecretsOfWebSockets(t *testing.T) {
 	t.Parallel()
-	rules, err := secrets.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chance, folder := rand.New(rand.NewPCG(3, 4)), t.TempDir()
-	rec, log := new(producertest.Recorder), new(bytes.Buffer)
-	r := open(t, rec, func(c *Config) {
-		c.Folder, c.StoreText, c.Detector, c.Log = folder, true, rules, slog.New(slog.NewTextHandler(log, nil))
-	})
-	var planted []string
-	plant := func(secret string) string {
-		planted = append(planted, secret)
-		return secret
-	}
+	g := newGarden(t)
+	chance, plant := rand.New(rand.NewPCG(3, 4)), g.plant
 	const connections, messages = 10, 5
 	type talk struct {
 		c           *Conversation
@@ -130,7 +139,7 @@ func TestPlantedSecretsOfWebSockets(t *testing.T) {
 		req.Header.Set("Cookie", "id="+cookie)
 		req.Header.Set("Sec-Websocket-Protocol", "realtime, openai-insecure-api-key."+key)
 		req.URL.RawQuery = "key=" + query
-		c := r.Conversation(req)
+		c := g.Conversation(req)
 		if c == nil || !c.Opened(http.Header{}) {
 			t.Fatal("the conversation does not open")
 		}
@@ -139,7 +148,7 @@ func TestPlantedSecretsOfWebSockets(t *testing.T) {
 	for i := range 2 * maxCredentials { // the requests of other clients
 		req := httptest.NewRequest(http.MethodPost, "/v1/messages", nil)
 		req.Header.Set("X-Api-Key", fmt.Sprint("key-of-another-", i))
-		r.Tap(req)
+		g.Tap(req)
 	}
 	for i, talk := range talks {
 		for n := range messages {
@@ -160,22 +169,19 @@ func TestPlantedSecretsOfWebSockets(t *testing.T) {
 				talk.c.Received(frameOf(`{"type":"response.cre%s`, talk.credentials[2]))
 			}
 			talk.c.Received(frameOf(`{"type":"response.completed","response":{"id":%q,"status":"completed","model":"m","user":%q,
-				"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":%q}]}],"usage":{"input_tokens":5,"output_tokens":2}}}`, id, planted[len(planted)-1], answer))
+				"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":%q}]}],"usage":{"input_tokens":5,"output_tokens":2}}}`, id, g.planted[len(g.planted)-1], answer))
 		}
 		talk.c.Received(slices.Concat([]byte{0xff, 0xff}, []byte(talk.credentials[0])))
 		talk.c.End()
 	}
-	if err := r.Close(t.Context()); err != nil {
+	if err := g.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(planted) != 1000 {
-		t.Fatalf("%d secrets", len(planted))
-	}
-	noneKept(t, planted, rec.Events(), folder, log.Bytes())
-	if n := len(rec.Events().Of(schema.TypeUsageRecorded)); n != connections*messages {
+	g.check(t)
+	if n := len(g.facts.Events().Of(schema.TypeUsageRecorded)); n != connections*messages {
 		t.Errorf("%d of %d calls", n, connections*messages)
 	}
-	if log.Len() == 0 {
+	if g.log.Len() == 0 {
 		t.Error("nothing is logged")
 	}
 }

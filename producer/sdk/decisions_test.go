@@ -216,8 +216,8 @@ func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
 	checkDecisions(t, text, 1000+2*3)
 }
 
-// checkDecisions records decisions with Go, of which there are at least so many facts, and compares
-// those of the other languages.
+// checkDecisions records decisions with Go, which gives at least so many facts. The facts of the other
+// languages must be equal.
 func checkDecisions(t *testing.T, text []byte, least int) {
 	t.Helper()
 	bus := bustest.Start(t)

@@ -24,7 +24,7 @@ func leaseBucket(t *testing.T) jetstream.KeyValue {
 	t.Helper()
 	s := embeddedtest.NATS(t)
 	js := s.JetStream(t)
-	if _, err := EnsureBucket(t.Context(), js); err != nil {
+	if _, err := js.CreateKeyValue(t.Context(), BucketConfig()); err != nil {
 		t.Fatal(err)
 	}
 	kv, err := OpenBucket(t.Context(), js)

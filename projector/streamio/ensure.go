@@ -56,19 +56,14 @@ func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Part
 			created = append(created, "stream "+config.Name)
 		}
 	}
-	made, err := lease.EnsureBucket(ctx, js)
-	if err != nil {
-		return created, err
-	}
-	if made {
-		created = append(created, "bucket "+lease.Bucket)
-	}
-	made, err = ensureImports(ctx, js)
-	if err != nil {
-		return created, err
-	}
-	if made {
-		created = append(created, "bucket "+ImportsBucket)
+	for _, config := range []jetstream.KeyValueConfig{lease.BucketConfig(), importsConfig()} {
+		made, err := ensureBucket(ctx, js, config)
+		if err != nil {
+			return created, err
+		}
+		if made {
+			created = append(created, "bucket "+config.Bucket)
+		}
 	}
 	return created, fenceOff(ctx, js, have)
 }
@@ -120,6 +115,21 @@ func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
 	}
 	c.Metadata[IncarnationKey], c.Metadata[RulesKey] = uuid.NewString(), NewRules().String()
 	return c
+}
+
+func ensureBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) (made bool, err error) {
+	_, err = js.KeyValue(ctx, want.Bucket)
+	if err == nil {
+		return false, nil
+	}
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return false, fmt.Errorf("look up bucket %s: %w", want.Bucket, err)
+	}
+	_, err = js.CreateKeyValue(ctx, want)
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return false, fmt.Errorf("create bucket %s: %w", want.Bucket, err)
+	}
+	return err == nil, nil
 }
 
 func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (made bool, err error) {

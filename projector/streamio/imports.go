@@ -3,7 +3,6 @@ package streamio
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,19 +12,8 @@ import (
 // projector does not read it. It may be emptied at any time; imports are then slower, not wrong.
 const ImportsBucket = "CTX_IMPORTS"
 
-func ensureImports(ctx context.Context, js jetstream.JetStream) (made bool, err error) {
-	_, err = js.KeyValue(ctx, ImportsBucket)
-	if err == nil {
-		return false, nil
-	}
-	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return false, fmt.Errorf("look up bucket %s: %w", ImportsBucket, err)
-	}
-	_, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: ImportsBucket, Description: "what ctxledger imports have stored", History: 1})
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-		return false, fmt.Errorf("create bucket %s: %w", ImportsBucket, err)
-	}
-	return err == nil, nil
+func importsConfig() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{Bucket: ImportsBucket, Description: "what ctxledger imports have stored", History: 1}
 }
 
 // OpenImports opens the bucket of imports. It returns nil for an installation of an earlier version,

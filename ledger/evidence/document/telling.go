@@ -35,7 +35,7 @@ type callRecord struct {
 	said               [len(callValues)]string
 }
 
-// callValues are the values of which records of a call can differ.
+// callValues are the values that can differ between records of one call.
 var callValues = [...]string{
 	"model", "uncached_input", "cache_read", "cache_write_5m", "cache_write_1h", "cache_write", "output", "reasoning", "stop_reason",
 }

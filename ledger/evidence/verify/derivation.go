@@ -44,7 +44,7 @@ func (d *derivation) add(read *document.Reading, log int) {
 // records. In this case, documents that match the manifest get no fault.
 func (d *derivation) finish(damaged int64) error {
 	if d.comparer == nil {
-		return nil
+		return checkPage(d.v, nil)
 	}
 	summary, differences, err := d.comparer.Close()
 	if err != nil {
@@ -75,10 +75,10 @@ func (d *derivation) finish(damaged int64) error {
 	}
 	if altered {
 		v.derivationImpossible("some records were altered, so unaltered documents were not compared")
-		return nil
+		return checkPage(v, nil)
 	}
 	v.compareManifest(summary)
-	if err := comparePage(v, d.comparer.Account()); err != nil {
+	if err := checkPage(v, d.comparer.Account().Figures()); err != nil {
 		return err
 	}
 	v.facts.lacking = summary.Lacking

@@ -13,10 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 )
 
-// comparePage compares the figures of the page for people with the records. The page is not drawn
-// again: its sentences are those of the exporter. A page has each figure, no other one, and nothing
-// that runs or that refers to another place.
-func comparePage(v *verifier, a document.Account) error {
+// checkPage checks that the page for people has nothing that runs or that refers to another place.
+// It also compares the figures with those that the records give, unless these are nil: the page has
+// each figure and no other one. The page is not drawn again: its sentences are those of the exporter.
+func checkPage(v *verifier, figures []document.Figure) error {
 	if !v.pack.Has(pack.PageFile) {
 		return nil // a pack of an earlier version
 	}
@@ -26,8 +26,8 @@ func comparePage(v *verifier, a document.Account) error {
 		return nil
 	}
 	defer f.Close()
-	p := pageCheck{v: v, want: make(map[string]string), seen: make(map[string]bool), line: 1}
-	for _, figure := range a.Figures() {
+	p := pageCheck{v: v, compared: figures != nil, want: make(map[string]string), seen: make(map[string]bool), line: 1}
+	for _, figure := range figures {
 		p.want[figure.Name] = figure.Value
 	}
 	if err := p.read(untilDone{v.ctx, f}); err != nil {
@@ -37,10 +37,14 @@ func comparePage(v *verifier, a document.Account) error {
 		v.unreadable(pack.PageFile, p.line, err)
 		return nil
 	}
-	for _, figure := range a.Figures() {
+	for _, figure := range figures {
 		if !p.seen[figure.Name] {
 			v.found.faultf(Derivation, pack.PageFile, 0, "lacks the figure %s", figure.Name)
 		}
+	}
+	if !p.compared {
+		v.found.note(Derivation, "index.html: the figures are the exporter's, because the records do not give them")
+		return nil
 	}
 	v.found.note(Derivation, "index.html: %d figures follow from the records; its sentences are the exporter's", len(p.seen))
 	return nil
@@ -48,10 +52,11 @@ func comparePage(v *verifier, a document.Account) error {
 
 // pageCheck reads a page.
 type pageCheck struct {
-	v    *verifier
-	want map[string]string
-	seen map[string]bool
-	line int64
+	v        *verifier
+	compared bool // with want
+	want     map[string]string
+	seen     map[string]bool
+	line     int64
 	// open is the figure whose text is being read, "" for none.
 	open, value string
 	at          int64
@@ -138,9 +143,9 @@ func (p *pageCheck) closeFigure() {
 	p.open, p.line = "", p.at
 	want, known := p.want[name]
 	switch {
-	case !known:
+	case p.compared && !known:
 		p.fault("has the figure %.60q, which does not follow from the records", name)
-	case p.value != want:
+	case p.compared && p.value != want:
 		p.fault("the figure %s is %.80q, but the records give %.80q", name, p.value, want)
 	case shownAs(p.text.String()) != shownAs(p.value):
 		p.fault("the figure %s is %.80q, but the page shows %.80q", name, p.value, p.text.String())

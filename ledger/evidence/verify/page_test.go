@@ -78,6 +78,26 @@ func TestFiguresOfThePage(t *testing.T) {
 	}
 }
 
+// TestPageOfWithheldRecords: the records give no figures, but the page still must not run anything.
+func TestPageOfWithheldRecords(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{"", "<script>x</script>"} {
+		r := newRig(t, filepath.Join(t.TempDir(), "pack"), false, sessionScope(), 1)
+		r.header.RedactIDs = true
+		r.page = change("</body>", "<data data-figure=\"calls\" value=\"3\">3</data>"+script+"</body>")
+		s := newSession(t, 1)
+		r.begin()
+		s.turnOf(9, r.withhold)
+		r.finish()
+		report := r.verify()
+		if script != "" {
+			want(t, report, Derivation, pack.PageFile, "has an element \"script\"")
+		} else if v := report.Of(Derivation); v.Status != NotChecked {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
 // change replaces a text of a page once. The page is then signed.
 func change(old, new string) func(document.Account) string {
 	return func(a document.Account) string { return strings.Replace(plainPage(a), old, new, 1) }
@@ -88,7 +108,7 @@ func FuzzPage(f *testing.F) {
 	f.Add("<data data-figure=x><data data-figure=y value>\n</data><!--")
 	f.Fuzz(func(t *testing.T, text string) {
 		v := &verifier{found: newFindings(5)}
-		p := pageCheck{v: v, want: map[string]string{"records": "1"}, seen: make(map[string]bool), line: 1}
+		p := pageCheck{v: v, compared: true, want: map[string]string{"records": "1"}, seen: make(map[string]bool), line: 1}
 		if err := p.read(strings.NewReader(text)); err != nil || p.line > int64(strings.Count(text, "\n"))+1 {
 			t.Fatalf("line %d: %v", p.line, err)
 		}

@@ -54,7 +54,7 @@ func TestLatency(t *testing.T) {
 	t.Logf("%+v", r.Counts())
 }
 
-// connections are open WebSockets, each of which one call uses at a time.
+// connections returns open WebSockets. One call at a time uses each of them.
 func connections(t *testing.T, base string, mode websocket.CompressionMode) chan *websocket.Conn {
 	const most = 32
 	open := make(chan *websocket.Conn, most)

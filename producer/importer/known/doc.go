@@ -1,4 +1,4 @@
-// Package known remembers what imports have stored, so that a second import costs what is new.
+// Package known remembers what imports have stored. A second import publishes only new facts.
 //
 //	file ──▶ Folder: is it as it was? ──yes──▶ the report of its last import, nothing is read
 //	              │ no

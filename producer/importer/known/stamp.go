@@ -22,8 +22,9 @@ type Stamp struct {
 // on a file system with coarse times.
 const settled = 2 * time.Second
 
-// StampOf returns the stamp of a log. Take it before the log is read. A log that cannot be looked at
-// has the zero stamp. A folder's stamp covers the files in it and beside it, not those below.
+// StampOf returns the stamp of a log, which is a file or a folder. Take it before the log is read. If
+// the log cannot be looked at, the stamp is zero. The stamp of a folder covers its files and the files
+// of its parent folder, but no folders within.
 func StampOf(log string) (s Stamp) {
 	h := sha256.New()
 	s.Taken = time.Now()
@@ -38,13 +39,15 @@ func StampOf(log string) (s Stamp) {
 		}
 		return true
 	}
-	if !add(log) {
+	info, err := os.Stat(log)
+	if err != nil || !add(log) {
 		return Stamp{}
 	}
-	for _, folder := range []string{log, filepath.Dir(log)} {
-		if info, err := os.Stat(log); err != nil || !info.IsDir() {
-			break
-		}
+	var folders []string
+	if info.IsDir() {
+		folders = []string{log, filepath.Dir(log)}
+	}
+	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			return Stamp{}

@@ -18,7 +18,7 @@ type judged struct {
 func (j *judged) Errorf(string, ...any) { j.errors++ }
 func (j *judged) Error(...any)          { j.errors++ }
 
-// TestMeasure measures a provider by two ways, of which one is slower than the bar allows.
+// TestMeasure measures a provider in two ways. The second way is slower than the bar allows.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	provider := latency.Provider(t)

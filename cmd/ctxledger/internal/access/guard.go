@@ -119,7 +119,7 @@ func (g *Guard) admit(r *http.Request) (Identity, *refusal) {
 // isProbe reports whether a path is for probes, which have no token.
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
 
-// rolesFor returns the roles of which a request needs one.
+// rolesFor returns the roles for a path. One of them suffices.
 func rolesFor(path string) []Role {
 	switch {
 	case strings.HasPrefix(path, "/v1/"):

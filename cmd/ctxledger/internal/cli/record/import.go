@@ -20,7 +20,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/importer"
-	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -205,7 +204,7 @@ func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, 
 		files, problems := importer.Files(path, format)
 		report.Problems = append(report.Problems, problems...)
 		for i, file := range files {
-			stamp := known.StampOf(file)
+			stamp := stampOf(format, file)
 			if part, ok := m.unchanged(file, kind, stamp); ok {
 				report.Merge(part)
 				continue

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -53,13 +52,13 @@ func openMemory(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant 
 	place := "of " + cli.Redacted(js.Conn().ConnectedUrl())
 	if !blind {
 		var err error
-		if m.bucket, err = streamio.OpenImports(ctx, js); err != nil {
-			return nil, fmt.Errorf("open the bucket %s: %w", streamio.ImportsBucket, err)
-		}
 		if m.ends, err = readEnds(ctx, js); err != nil {
 			return nil, err
 		}
 		place = m.ends[0].Incarnation.String()
+		if m.bucket, err = streamio.OpenImports(ctx, js); err != nil {
+			_ = ui.Line(a.Err, "the bucket %s cannot be read, so all facts of logs that have grown are published: %v", streamio.ImportsBucket, err)
+		}
 	}
 	m.folder = known.Folder(filepath.Join(a.Flags.Data, "imports", known.Key(tenant, place)))
 	return m, nil
@@ -71,6 +70,14 @@ func readEnds(ctx context.Context, js jetstream.JetStream) (ends []known.Place, 
 		ends = append(ends, known.Place{Incarnation: end.Incarnation, Last: end.Last})
 	}
 	return ends, err
+}
+
+// stampOf returns the stamp of a log. A log of bodies is all files of its folder.
+func stampOf(format model.Format, file string) known.Stamp {
+	if format == model.FormatClaudeBodies {
+		file = filepath.Dir(file)
+	}
+	return known.StampOf(file)
 }
 
 // unchanged returns the report of a log that is as it was when it was imported last.
@@ -138,35 +145,38 @@ func (m *memory) store(ctx context.Context, a *cli.App, publisher *publish.Publi
 	if err := publisher.Flush(ctx); err != nil {
 		return err
 	}
-	return m.keep(ctx, a)
+	m.keep(ctx, a)
+	return nil
 }
 
-// keep keeps what was noted. The stream must have stored the facts. A bucket or folder that takes
-// nothing makes the next import slower and is reported once.
-func (m *memory) keep(ctx context.Context, a *cli.App) error {
-	if m.ends != nil && len(m.logs) > 0 {
-		var err error
-		if m.ends, err = readEnds(ctx, m.js); err != nil {
-			return err
-		}
+// keep keeps what was noted. The stream must have stored the facts. A memory that takes nothing makes
+// the next import slower, so it is reported and is no error.
+func (m *memory) keep(ctx context.Context, a *cli.App) {
+	defer func() {
+		m.logs, m.damaged = nil, 0
+		clear(m.sources)
+	}()
+	if m.damaged > 0 {
+		_ = ui.Line(a.Err, "%s of the bucket %s cannot be read and were not used", ui.Plural(m.damaged, "value"), streamio.ImportsBucket)
 	}
-	var failed error
+	if m.ends != nil && len(m.logs) > 0 {
+		ends, err := readEnds(ctx, m.js)
+		if err != nil {
+			_ = ui.Line(a.Err, "the next import reads these logs again, because the ends of the streams cannot be read: %v", err)
+			return
+		}
+		m.ends = ends
+	}
 	for _, log := range m.logs {
 		log.entry.At = m.ends
-		failed = errors.Join(failed, m.folder.Keep(log.path, log.kind, log.entry))
-	}
-	if failed != nil {
-		_ = ui.Line(a.Err, "the next import reads these logs again, because this machine's cache cannot be written: %v", failed)
+		if err := m.folder.Keep(log.path, log.kind, log.entry); err != nil {
+			_ = ui.Line(a.Err, "the next import reads these logs again, because this machine's cache cannot be written: %v", err)
+			break
+		}
 	}
 	if err := m.keepSources(ctx); err != nil {
 		_ = ui.Line(a.Err, "the next import of a log that has grown publishes all of its facts, because the bucket %s cannot be written: %v", streamio.ImportsBucket, err)
 	}
-	if m.damaged > 0 {
-		_ = ui.Line(a.Err, "%s of the bucket %s cannot be read and were not used", ui.Plural(m.damaged, "value"), streamio.ImportsBucket)
-	}
-	m.logs, m.damaged = nil, 0
-	clear(m.sources)
-	return nil
 }
 
 func (m *memory) keepSources(ctx context.Context) error {

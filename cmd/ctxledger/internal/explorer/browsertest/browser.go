@@ -37,6 +37,9 @@ func Start(t *testing.T) *Browser {
 		t.Skip("a browser runs in CI, or with CTXLEDGER_BROWSER=1")
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("the pinned browser is for Linux on amd64")
+		}
 		t.Skip("the pinned browser is for Linux on amd64")
 	}
 	dir, err := fetch(t.Context())
