@@ -29,7 +29,7 @@ type File struct {
 	state  state
 }
 
-// state is what of a file shows a change.
+// state shows whether a file has changed.
 type state struct {
 	modified time.Time
 	size     int64
@@ -88,7 +88,7 @@ func (f *File) Has(i Identity) bool {
 	})
 }
 
-// current returns the known. It looks for a change of the file at most once a second.
+// current returns the valid identities. It looks for a change of the file at most once a second.
 func (f *File) current() []Identity {
 	f.mu.Lock()
 	defer f.mu.Unlock()
