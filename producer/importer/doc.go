@@ -22,6 +22,7 @@
 //	claudebodies                          requests and responses of Claude Code, read as a capture reads them
 //	model                                 threads, calls, pieces and boundaries, the writer, options and the report
 //	known                                 what earlier imports have stored
+//	follow                                which logs have changed since they were imported
 //	internal/jsonscan, hashset, completion  JSON values, compact sets and lists, chat completions
 //
 // [Detect] recognises a format by the members of its records. File names do not matter.
@@ -54,6 +55,9 @@
 //     the one with the most output tokens is right.
 //   - A compaction was the last record of the shorter log, before its summary was written. The
 //     summary's id is part of the id. The version that has a summary_ref is right.
+//
+// With [model.Options.Growing], facts that a later record may change wait, see TestGrowingLogs. This
+// is for logs that are imported while their program writes them.
 //
 // Two different logs can hold overlapping parts of one session (snapshots). The two logs agree on
 // ids but not on positions: import the longest log. A log that begins in the middle of a session is a

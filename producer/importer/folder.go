@@ -65,8 +65,8 @@ type folderPart struct {
 }
 
 // openFolder lists the events. A file that cannot be read is read as an empty line, so the other
-// events keep their line numbers.
-func openFolder(path string) (*folderReader, error) {
+// events keep their line numbers. The last event of a growing log is not listed while it is written.
+func openFolder(path string, growing bool) (*folderReader, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err
@@ -88,6 +88,9 @@ func openFolder(path string) (*folderReader, error) {
 		f.parts = append(f.parts, part)
 	}
 	slices.SortStableFunc(f.parts, func(a, b folderPart) int { return cmp.Compare(a.number, b.number) })
+	if last := len(f.parts) - 1; growing && last >= 0 && f.parts[last].number >= 0 && isCut(f.parts[last].path) {
+		f.parts = f.parts[:last]
+	}
 	return f, nil
 }
 

@@ -19,6 +19,15 @@ import (
 // the format first. A log of an unknown format is a problem of the report with
 // [model.ReasonUnknownFormat], and no error.
 func Import(ctx context.Context, f model.Format, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
+	if opts.Growing {
+		whole, size, err := complete(r)
+		if err != nil {
+			return model.Report{Files: 1}, fmt.Errorf("read %s: %w", file, err)
+		}
+		if r = whole; size == 0 {
+			return model.Report{Files: 1}, nil
+		}
+	}
 	if f == model.FormatAuto {
 		found, looked, err := Detect(r)
 		if err != nil {
@@ -64,7 +73,7 @@ func ImportFile(ctx context.Context, f model.Format, path string, opts model.Opt
 
 // importFolder imports a folder of events. The problems name the files of the folder.
 func importFolder(ctx context.Context, f model.Format, path string, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
-	folder, err := openFolder(path)
+	folder, err := openFolder(path, opts.Growing)
 	if err != nil {
 		return model.Report{Files: 1, Problems: []model.Problem{fileProblem(path, err, model.ReasonUnreadableFolder)}}, nil
 	}

@@ -30,7 +30,7 @@ var codexTool = model.NewTool(model.FormatCodex)
 // meanwhile are left for the next import. The error is an error of r, of emit or of ctx. The
 // report lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
-	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(), reader: newCodexReader(false)}
+	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(opts.Growing), reader: newCodexReader(false)}
 	first := true
 	err := im.Twice(ctx, r, im.index.line, func(text []byte, number int, last bool) error {
 		if first {
@@ -200,7 +200,7 @@ func (im *codexImport) startCall(o *model.Origin, number int) error {
 // item imports a response item.
 func (im *codexImport) item(e *codexEntry, number int) error {
 	class := e.item.class()
-	if class == codexIgnored || number == im.index.held {
+	if class == codexIgnored || im.index.held > 0 && number >= im.index.held {
 		im.Report.Ignore(e.kind)
 		return nil
 	}

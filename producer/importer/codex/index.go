@@ -20,12 +20,15 @@ type codexIndex struct {
 	afterInput bool
 	claims     codexClaims
 	newest     int // line of the newest item
-	held       int // line of the log's last message, if no event has claimed it yet
+	held       int // first line whose items wait for the next import, 0 for none
+	growing    bool
+	answered   bool // the session has an answer
 }
 
 // codexClaims pairs the user messages of a session with the events that claim them. An event
 // claims a message that a user typed.
 type codexClaims struct {
+	first     int               // line of the session's first user message
 	last      int               // line of a user message that no event has claimed
 	next      bool              // an event has claimed the next message
 	events    int               // number of events that claim
@@ -33,6 +36,9 @@ type codexClaims struct {
 }
 
 func (c *codexClaims) message(line int) {
+	if c.first == 0 {
+		c.first = line
+	}
 	if c.next {
 		c.last, c.next = 0, false
 		return
@@ -60,8 +66,8 @@ type codexBare struct {
 	cut  bool // a call only if the session has no counts
 }
 
-func newCodexIndex() *codexIndex {
-	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError)}
+func newCodexIndex(growing bool) *codexIndex {
+	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError), growing: growing}
 }
 
 // line adds one line to the index. Pass 2 reports the lines that cannot be read.
@@ -71,6 +77,7 @@ func (x *codexIndex) line(text []byte, number int, last bool) error {
 	case err != nil:
 	case e.head != nil:
 		x.End()
+		x.held = 0 // the session before has ended
 		x.meter = codexMeter{}
 	case e.item != nil:
 		x.item(e, number)
@@ -93,6 +100,7 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 			x.claims.message(number)
 		}
 	case class == codexOutput && !e.replay:
+		x.answered = true
 		begins := x.open.line == 0
 		if begins {
 			x.open.line = number
@@ -154,7 +162,8 @@ func (x *codexIndex) settle() {
 
 // End ends the log or one of its sessions. Without counts, an answer after new input is a
 // separate call. The log's last message waits for the next import if only a later event can
-// decide its author. In a session without claiming events, the beginning of a message decides.
+// decide its author. In a session without claiming events, the beginning of a message decides, and
+// the messages of a growing log wait for the first answer.
 func (x *codexIndex) End() {
 	x.settle()
 	for _, c := range x.uncounted.All() {
@@ -165,9 +174,11 @@ func (x *codexIndex) End() {
 		if x.claims.last > 0 && x.claims.last == x.newest {
 			x.held = x.claims.last
 		}
+	} else if x.growing && !x.answered {
+		x.held = x.claims.first
 	}
 	x.claims = codexClaims{}
-	x.uncounted, x.counted, x.afterInput = hashset.List[codexBare]{}, false, false
+	x.uncounted, x.counted, x.afterInput, x.answered = hashset.List[codexBare]{}, false, false, false
 }
 
 // close ends pass 1 and returns the repeated lines.

@@ -20,6 +20,11 @@ type Options struct {
 	// StoreText puts text into the events, up to the size limit of an event. The default is off:
 	// the events hold digests, sizes and token counts.
 	StoreText bool
+	// Growing is for a log whose program still writes it. Facts that only a later record can decide
+	// wait for the next import. A record or document at the end that is not complete is no problem.
+	// Facts of a log that later grows then never change, apart from the exceptions that package
+	// importer lists.
+	Growing bool
 	// Progress is called about once per megabyte, and at the end of the log. An import reads its
 	// log twice, and total counts both passes.
 	Progress func(bytesRead, total int64)

@@ -168,9 +168,9 @@ func (r *ohReading) answered(ordinal int) {
 	}
 }
 
-// End emits the calls without an event.
+// End emits the calls without an event. In a growing log, they wait for their event.
 func (im *ohImport) End() error {
-	if im.last == nil || im.ordinal < im.run.events {
+	if im.Opts.Growing || im.last == nil || im.ordinal < im.run.events {
 		return nil
 	}
 	return im.background(im.last, im.run.rest, true)
@@ -284,7 +284,7 @@ func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
 		c.Extra["answer_not_in_history"] = true
 	}
 	im.fill(c, tokens, name)
-	if a == im.run.answers.Last() && len(im.run.background(im.run.rest)) == 0 {
+	if !im.Opts.Growing && a == im.run.answers.Last() && len(im.run.background(im.run.rest)) == 0 {
 		im.reportTotals(c)
 	}
 	if !a.failed {

@@ -16,4 +16,7 @@
 // order, and metadata time_unknown. The session's id is made from the problem and a hash of the
 // trial's first answers and configuration. A copy and a later snapshot of a trial therefore have
 // the same session, and another trial has another session.
+//
+// A trajectory that still grows waits until its program has ended, see [model.Options]. Its session
+// and the records of its answers are not known before.
 package sweagent

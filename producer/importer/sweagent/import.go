@@ -21,6 +21,7 @@ type sweImport struct {
 	*model.Writer
 	trials []*sweTrial // in the order of the log, nil for a trial without content
 	next   int
+	ended  bool // the program has ended a trial of the log
 
 	trial   *sweTrial
 	line    int
@@ -61,6 +62,7 @@ func (im *sweImport) index(d *model.Document) error {
 			func(_ int, value jsontext.Value) error { t.step(value, im.Opts); return nil },
 			func(_ int, value jsontext.Value) error { t.message(value); return nil },
 			attempts)
+		im.ended = im.ended || t.info.Exit != ""
 		switch {
 		case len(im.trials) > at+1 && t.steps.Len() == 0 && !t.history: // the trial consists of attempts
 			im.trials = append(im.trials[:at], im.trials[at+1:]...)
@@ -77,10 +79,10 @@ func (im *sweImport) index(d *model.Document) error {
 // document imports a document in pass 2.
 func (im *sweImport) document(d *model.Document) error {
 	attempts := func() error { return d.Each(func() error { return im.attempt(d, nil) }) }
-	if im.next < len(im.trials) {
+	if im.next < len(im.trials) && (im.ended || !im.Opts.Growing) {
 		return im.attempt(d, attempts)
 	}
-	return d.Dec.SkipValue() // the document was written after pass 1
+	return d.Dec.SkipValue() // the document was written after pass 1, or its program still works on it
 }
 
 // attempt imports a trial. A trial that consists of attempts has no messages, and its first

@@ -148,6 +148,7 @@ type sweInfo struct {
 	Stats   *sweStats `json:"model_stats"`
 	Version string    `json:"swe_agent_version"`
 	Mini    string    `json:"mini_version"`
+	Exit    string    `json:"exit_status"` // empty while the program works on the trial
 }
 
 // sweStats are the program's totals.
