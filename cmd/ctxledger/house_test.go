@@ -69,6 +69,7 @@ var house = []room{
 	{path: "producer/importer/internal"},
 	{path: "producer/importer/model", may: []string{"schema", "producer/importer/internal"}},
 	{path: "producer/importer/known", may: []string{"schema", "producer/importer/model"}},
+	{path: "producer/importer/follow", may: []string{"producer/importer"}},
 	{path: "producer/importer/claudebodies", may: []string{"schema", "producer/capture/dialect", "producer/capture/observe", "producer/importer/model", "producer/importer/internal"}},
 	{path: "producer/importer/claudecode", may: []string{"schema", "producer/capture/dialect", "producer/importer/model", "producer/importer/internal"}},
 	{path: "producer/importer/codex", may: []string{"schema", "producer/importer/model", "producer/importer/internal"}},

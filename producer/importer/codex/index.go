@@ -21,13 +21,13 @@ type codexIndex struct {
 	claims     codexClaims
 	newest     int // line of the newest item
 	held       int // first line whose items wait for the next import, 0 for none
-	growing    bool
-	answered   bool // the session has an answer
 }
 
 // codexClaims pairs the user messages of a session with the events that claim them. An event
 // claims a message that a user typed.
 type codexClaims struct {
+	growing   bool              // the log grows: messages may wait for an event
+	answered  bool              // the session has an answer
 	first     int               // line of the session's first user message
 	last      int               // line of a user message that no event has claimed
 	next      bool              // an event has claimed the next message
@@ -67,7 +67,7 @@ type codexBare struct {
 }
 
 func newCodexIndex(growing bool) *codexIndex {
-	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError), growing: growing}
+	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError), claims: codexClaims{growing: growing}}
 }
 
 // line adds one line to the index. Pass 2 reports the lines that cannot be read.
@@ -100,7 +100,7 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 			x.claims.message(number)
 		}
 	case class == codexOutput && !e.replay:
-		x.answered = true
+		x.claims.answered = true
 		begins := x.open.line == 0
 		if begins {
 			x.open.line = number
@@ -174,11 +174,11 @@ func (x *codexIndex) End() {
 		if x.claims.last > 0 && x.claims.last == x.newest {
 			x.held = x.claims.last
 		}
-	} else if x.growing && !x.answered {
+	} else if x.claims.growing && !x.claims.answered {
 		x.held = x.claims.first
 	}
-	x.claims = codexClaims{}
-	x.uncounted, x.counted, x.afterInput, x.answered = hashset.List[codexBare]{}, false, false, false
+	x.claims = codexClaims{growing: x.claims.growing}
+	x.uncounted, x.counted, x.afterInput = hashset.List[codexBare]{}, false, false
 }
 
 // close ends pass 1 and returns the repeated lines.

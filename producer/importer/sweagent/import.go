@@ -19,9 +19,7 @@ import (
 // sweImport is one import of one log.
 type sweImport struct {
 	*model.Writer
-	trials []*sweTrial // in the order of the log, nil for a trial without content
-	next   int
-	ended  bool // the program has ended a trial of the log
+	sweTrials
 
 	trial   *sweTrial
 	line    int
@@ -32,6 +30,13 @@ type sweImport struct {
 	pending []string             // tool calls of the last answer
 	last    *model.Origin
 	timed   time.Time // time of the last message that has one
+}
+
+// sweTrials are the trials of the log.
+type sweTrials struct {
+	trials []*sweTrial // in the order of the log, nil for a trial without content
+	next   int
+	ended  bool // the program has ended a trial
 }
 
 var sweTool = model.NewTool(model.FormatSWEAgent)

@@ -30,6 +30,14 @@ func (b *Bar) Set(done, total int64) {
 	fmt.Fprintf(b.w, clearLine+"%s: %d%%", b.title, 100*done/total)
 }
 
+// Say draws a text in the place of the title and the progress.
+func (b *Bar) Say(text string) {
+	if b.live {
+		b.drawn = time.Now()
+		fmt.Fprint(b.w, clearLine+text)
+	}
+}
+
 // Done takes the line away.
 func (b *Bar) Done() {
 	if b.live && !b.drawn.IsZero() {

@@ -16,13 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/follow"
+	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
-	"github.com/ctxledger/ctxledger/producer/publish"
-	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -33,6 +32,7 @@ type importFlags struct {
 	storeText bool
 	noWait    bool
 	again     bool
+	follow    bool
 }
 
 func ImportCommand(a *cli.App) *cobra.Command {
@@ -70,6 +70,11 @@ published again. --again publishes everything; each fact still counts once.
 An import with other options, or by a later version, tells the log again. One telling
 counts: the one that reaches furthest, then the newest version, then one with text.
 
+--follow goes on as the logs grow, until it is interrupted: each new line is in the stream
+within a second. New logs of a folder are followed, too. Facts that a later line may
+change wait for that line; the trajectory of SWE-agent waits until its program ends.
+After an interruption, the next import goes on where this one ended.
+
 The account of a tenant suffices. An account without access to the stream ends the
 import without waiting for the tables.
 
@@ -79,7 +84,8 @@ listed and are no error. -o json prints totals, and counts records without facts
 		Example: `  ctxledger import auto ~/.claude/projects ~/.codex/sessions
   ctxledger import claude-code session.jsonl --tenant acme
   ctxledger import swe-agent trajectories/ -o json
-  ctxledger import openhands output.jsonl --store-text`,
+  ctxledger import openhands output.jsonl --store-text
+  ctxledger import auto ~/.claude/projects --follow`,
 		Args: func(_ *cobra.Command, args []string) (err error) {
 			if len(args) < 2 {
 				return cli.UsageError("import takes a format and at least one path: ctxledger import auto PATH…")
@@ -114,29 +120,25 @@ listed and are no error. -o json prints totals, and counts records without facts
 	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
 	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
 	f.BoolVar(&flags.again, "again", false, "publish all facts, also those that earlier imports remember")
+	f.BoolVar(&flags.follow, "follow", false, "go on as the logs grow, until interrupted")
 	f.StringVarP(&flags.output, "output", "o", "table", "table or json")
 	return cmd
 }
 
 func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []string, flags importFlags) error {
-	js, err := a.ConnectNATS()
+	var follower *follow.Follower
+	if flags.follow { // before the logs are read, so that no change is missed
+		follower = follow.New(follow.Config{Paths: paths, Format: format, Stamp: func(log string) known.Stamp { return stampOf(format, log) }})
+		defer follower.Close()
+	}
+	im, err := openImport(ctx, a, format, flags)
 	if err != nil {
 		return err
 	}
-	before, err := streamio.ReadLastSequences(ctx, js)
-	blind := publish.PublishOnly(err)
-	if err != nil && !blind {
-		return err
-	}
-	publisher := publish.New(js, 0)
-	m, err := openMemory(ctx, a, js, flags.tenant, blind, flags.again)
-	if err != nil {
-		return err
-	}
-	sessions := make(map[string]bool)
-	report, others, err := publishLogs(ctx, a, publisher, m, format, paths, flags, sessions)
-	for _, p := range report.Problems {
-		_ = ui.Line(a.Err, "%v", p)
+	others, err := im.all(ctx, paths)
+	report := im.report()
+	for _, problem := range report.Problems {
+		im.say(problem)
 	}
 	listOthers(a, others)
 	report.FindLacks()
@@ -154,96 +156,46 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 		const advice = "a part may be stored; import again, and nothing is stored twice"
 		return cli.Interrupted(ctx, fmt.Errorf("import: %w; %s", err, advice), advice)
 	}
-	sayTakenIDs(a, publisher)
+	sayTakenIDs(a, im.stream.publisher)
 	note := a.Out
 	if flags.output == "json" {
 		note = a.Err // standard output is for the program that reads it
 	}
-	if err := printReport(a.Out, report, m.published, flags.output, a.Width()); err != nil {
-		return err
+	if !flags.follow || flags.output != "json" {
+		if err := printReport(a.Out, report, im.stream.memory.published, flags.output, a.Width()); err != nil {
+			return err
+		}
 	}
 	switch {
 	case report.Facts == 0: // events of other publishers do not count
-		fmt.Fprintln(note, "nothing was imported")
+		if !flags.follow {
+			fmt.Fprintln(note, "nothing was imported")
+		}
 	case flags.noWait:
-	case blind:
+	case im.stream.blind:
 		fmt.Fprintln(a.Err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
 	default:
-		if err := awaitTables(ctx, a, js, before, note, flags.tenant, slices.Sorted(maps.Keys(sessions))); err != nil {
+		if err := awaitTables(ctx, a, im.stream.js, im.stream.before, note, flags.tenant, slices.Sorted(maps.Keys(im.stream.sessions))); err != nil {
 			const stored = "everything is in the stream, and goes into the tables while a projector runs"
 			return cli.Interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
+		}
+	}
+	if flags.follow {
+		if err := im.follow(ctx, follower, note); err != nil {
+			return err
+		}
+		report = im.report()
+		if flags.output == "json" {
+			report.FindLacks()
+			if err := printReport(a.Out, report, im.stream.memory.published, flags.output, a.Width()); err != nil {
+				return err
+			}
 		}
 	}
 	if len(report.Problems)+len(report.Unknown) > 0 {
 		return cli.ErrRefused
 	}
 	return nil
-}
-
-// keepEvery is how often a long import keeps what it has stored, for an import after an interruption.
-const keepEvery = 10 * time.Second
-
-// publishLogs imports every file below the paths. One file's problem does not keep the others
-// out; an error is one of the stream or of the machine. others are files of folders without a
-// session log. The sessions of the facts are added to sessions.
-func publishLogs(ctx context.Context, a *cli.App, publisher *publish.Publisher, m *memory, format model.Format, paths []string, flags importFlags, sessions map[string]bool) (report model.Report, others []model.Problem, err error) {
-	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
-	if err != nil {
-		return report, nil, err
-	}
-	counter, kept := window.NewCounter(window.CounterConfig{}), time.Now()
-	options := model.Options{
-		Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText,
-		Count: func(model, text string) (int64, string) {
-			count := counter.Count(model, text)
-			return int64(count.Tokens), count.Estimator
-		},
-	}
-	kind := string(format) + options.Telling()
-	for _, path := range paths {
-		files, problems := importer.Files(path, format)
-		report.Problems = append(report.Problems, problems...)
-		for i, file := range files {
-			stamp := stampOf(format, file)
-			if part, ok := m.unchanged(file, kind, stamp); ok {
-				report.Merge(part)
-				continue
-			}
-			title := "importing " + file
-			if len(files) > 1 {
-				title = fmt.Sprintf("importing %d of %d, %s", i+1, len(files), file)
-			}
-			bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), title)
-			options.Progress = bar.Set
-			filter, end := m.filter(ctx, func(e *schema.Event) error {
-				sessions[e.SessionID] = true
-				return publisher.Publish(ctx, e)
-			})
-			part, err := importer.ImportFile(ctx, format, file, options, filter.Emit)
-			if err == nil {
-				err = end()
-			}
-			bar.Done()
-			if file != path && len(part.Problems) == 1 && part.Problems[0].Reason == model.ReasonUnknownFormat {
-				others = append(others, part.Problems[0])
-				continue
-			}
-			report.Merge(part)
-			if err != nil {
-				return report, others, err // names the file
-			}
-			if err := m.note(file, kind, stamp, part); err != nil {
-				return report, others, err
-			}
-			if time.Since(kept) > keepEvery {
-				if err := m.store(ctx, a, publisher); err != nil {
-					return report, others, err
-				}
-				kept = time.Now()
-			}
-		}
-	}
-	return report, others, m.store(ctx, a, publisher)
 }
 
 // formatOf is the format that a log turns out to have, "" for none.

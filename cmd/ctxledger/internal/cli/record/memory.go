@@ -27,6 +27,7 @@ type memory struct {
 	ends    []known.Place      // of the streams; empty for such an account
 	again   bool               // import everything again
 	sources map[string]addedSource
+	stored  map[string]known.Source // what this process has stored; nil unless it follows its logs
 	logs    []keptLog
 
 	published int // facts
@@ -64,6 +65,14 @@ func openMemory(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant 
 	return m, nil
 }
 
+// follow makes the memory one of logs that are imported again and again by this process.
+func (m *memory) follow() {
+	m.again = false
+	if m.stored == nil {
+		m.stored = make(map[string]known.Source)
+	}
+}
+
 func readEnds(ctx context.Context, js jetstream.JetStream) (ends []known.Place, err error) {
 	found, err := streamio.ReadEnds(ctx, js)
 	for _, end := range found {
@@ -91,10 +100,13 @@ func (m *memory) unchanged(path, kind string, stamp known.Stamp) (model.Report, 
 
 // before returns what the stream has of the source of an event.
 func (m *memory) before(ctx context.Context, e *schema.Event) known.Source {
+	key := known.Key(m.tenant, e.Source)
+	if s, ok := m.stored[key]; ok && (m.ends == nil || s.At.Holds(m.ends)) {
+		return s
+	}
 	if m.again || m.bucket == nil {
 		return known.Source{}
 	}
-	key := known.Key(m.tenant, e.Source)
 	if s, ok := m.sources[key]; ok { // another log of this import has it; its facts are queued
 		return s.Source
 	}
@@ -172,6 +184,14 @@ func (m *memory) keep(ctx context.Context, a *cli.App) {
 		if err := m.folder.Keep(log.path, log.kind, log.entry); err != nil {
 			_ = ui.Line(a.Err, "the next import reads these logs again, because this machine's cache cannot be written: %v", err)
 			break
+		}
+	}
+	if m.stored != nil {
+		for key, s := range m.sources {
+			if m.ends != nil {
+				s.At = m.ends[s.partition]
+			}
+			m.stored[key] = s.Source
 		}
 	}
 	if err := m.keepSources(ctx); err != nil {
