@@ -17,7 +17,7 @@ const module = "github.com/ctxledger/ctxledger"
 
 // families of modules that the table of imports speaks of.
 var families = map[string][]string{
-	"nats":        {"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go"},
+	"nats":        {"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go", "github.com/nats-io/jsm.go"},
 	"nats-server": {"github.com/nats-io/nats-server"},
 	"clickhouse":  {"github.com/ClickHouse"},
 	"purego":      {"github.com/ebitengine/purego"},
@@ -51,6 +51,7 @@ var house = []room{
 	{path: "ledger/translog", may: []string{"schema", "ledger", "clickhouse"}, not: []string{"ledger/migrate", "ledger/read", "ledger/privacy", "ledger/shadow", "ledger/evidence", "ledger/internal/ledgertest"}},
 	{path: "ledger/privacy", may: []string{"schema", "ledger", "clickhouse"}, not: []string{"ledger/migrate", "ledger/translog", "ledger/shadow", "ledger/evidence", "ledger/internal/ledgertest"}, tests: []string{"ledger/internal/ledgertest"}},
 	{path: "ledger/shadow", may: []string{"schema", "ledger", "clickhouse"}, not: []string{"ledger/read", "ledger/privacy", "ledger/evidence", "ledger/internal/ledgertest"}, tests: []string{"ledger/internal/ledgertest"}},
+	{path: "ledger/archive", may: []string{"ledger", "clickhouse"}, not: []string{"ledger/read", "ledger/privacy", "ledger/evidence", "ledger/internal/ledgertest"}},
 	{path: "ledger/proof", may: []string{"schema"}},
 	{path: "ledger/evidence/internal"},
 	{path: "ledger/evidence/document", may: []string{"schema", "ledger/evidence/pack", "ledger/evidence/internal"}},
@@ -99,6 +100,7 @@ var house = []room{
 	{path: "projector/signing", may: []string{"schema", "ledger", "projector/metrics", "nats"}},
 	{path: "projector/rebuild", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/decode", "projector/quarantine", "projector/internal/steps", "nats"}},
 	{path: "projector/erasure", may: []string{"schema", "ledger", "projector/streamio", "projector/decode", "projector/leak", "projector/quarantine", "projector/internal", "nats"}},
+	{path: "projector/backup", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "nats"}},
 	{path: "projector/revocation", may: []string{"schema", "ledger", "projector/streamio", "nats"}},
 	{path: "projector/recheck", may: []string{"schema", "ledger", "projector/leak"}},
 	{path: "projector/internal", may: []string{"schema", "ledger", "projector/streamio"}},

@@ -44,10 +44,13 @@ type engine struct {
 
 func (e *engine) dataDir() string { return filepath.Join(e.dir, "data") }
 
+// engineFolder is the engine's folder in the data folder.
+const engineFolder = "clickhouse"
+
 func newEngine(c Config, creds credentials, p program) *engine {
 	return &engine{
 		config:   c,
-		dir:      filepath.Join(c.Dir, "clickhouse"),
+		dir:      filepath.Join(c.Dir, engineFolder),
 		creds:    creds,
 		program:  p,
 		log:      c.log().With("server", "clickhouse"),

@@ -30,6 +30,11 @@ const (
 	natsUser   = "ctxledger"
 )
 
+const backupsFolder = "backups"
+
+// BackupsDir returns the folder below a data folder that the engine may write its backups to.
+func BackupsDir(dir string) string { return filepath.Join(dir, engineFolder, backupsFolder) }
+
 // settings are the values of the templates. Strings are XML text.
 type settings struct {
 	Log, Backups, Users string
@@ -41,7 +46,7 @@ type settings struct {
 // deploy. The engine also reads other files in config.d and users.d, which writeSettings leaves
 // unchanged.
 func writeSettings(dir string, c Config) (string, error) {
-	backups := filepath.Join(dir, "backups")
+	backups := filepath.Join(dir, backupsFolder)
 	users := filepath.Join(dir, "users.xml")
 	config := filepath.Join(dir, "config.xml")
 	s := settings{

@@ -1,0 +1,219 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/projector/backup"
+)
+
+const backupHelp = `Copy the tables and the streams to a folder, while everything runs. ClickHouse copies
+the tables by its own BACKUP, and JetStream copies the streams by its snapshots. The
+streams are copied after the tables, so that they are never older. A backup has a
+manifest with positions, signed tree heads, versions, and the SHA-256 of every file.
+
+Keys are not copied: keep a copy of keys/ in the data folder elsewhere. Content that is
+erased later stays in a backup: delete old backups.`
+
+// BackupCommand makes, verifies and lists backups.
+func BackupCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "backup", Short: "Copy both sides to a folder, and check the copies", Long: backupHelp,
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z",
+	}
+	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a))
+}
+
+// folder accepts one argument, the folder of a backup or of several.
+func folder(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cli.UsageError("%s takes one folder, found %q", cmd.CommandPath(), args)
+	}
+	return nil
+}
+
+func backupCreateCommand(a *cli.App) *cobra.Command {
+	var staging, output string
+	cmd := &cobra.Command{
+		Use: "create FOLDER", Short: "Make a backup below a folder",
+		Long: backupHelp + `
+
+One backup runs at a time. An interrupted or killed backup leaves nothing that
+"ctxledger backup list" shows; run the command again.
+
+ClickHouse first writes to its own folder of backups (backups.allowed_path). This
+program must see that folder. It is known for the servers of "ctxledger up"; for
+another server, name it with --clickhouse-backups.`,
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups",
+		Args:    folder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return createBackup(cmd.Context(), a, args[0], staging, output)
+		},
+	}
+	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	return cmd
+}
+
+func createBackup(ctx context.Context, a *cli.App, target, staging, output string) error {
+	if staging == "" && a.Flags.ClickHouse != "" {
+		return cli.UsageError("where does this ClickHouse write its backups? name the folder with --clickhouse-backups")
+	}
+	js, l, err := openBoth(ctx, a)
+	if err != nil {
+		return err
+	}
+	bars := backupBars{a: a}
+	build := status.ReadBuild()
+	m, err := backup.Create{
+		JetStream: js, Ledger: l, Target: target, Staging: cmp.Or(staging, embedded.BackupsDir(a.Flags.Data)),
+		Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
+	}.Run(ctx)
+	bars.done()
+	if err != nil {
+		return cli.Interrupted(ctx, err, "nothing of the backup is left; run it again")
+	}
+	return a.PrintReport(backupReport{m}, output)
+}
+
+// backupBars draws one bar for each step. Safe for concurrent use.
+type backupBars struct {
+	a    *cli.App
+	mu   sync.Mutex
+	step string
+	bar  *ui.Bar
+}
+
+func (b *backupBars) set(step string, done, total int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if step != b.step {
+		if b.bar != nil {
+			b.bar.Done()
+		}
+		b.step, b.bar = step, ui.NewBar(b.a.Err, cli.IsTerminal(b.a.Err), step)
+	}
+	if total > 0 {
+		done = min(done, total)
+	}
+	b.bar.Set(done, total)
+}
+
+func (b *backupBars) done() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bar != nil {
+		b.bar.Done()
+	}
+}
+
+func backupVerifyCommand(a *cli.App) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "verify BACKUP", Short: "Read all files of a backup, and compare them with its manifest",
+		Long: `Read all files of a backup, and compare them with the digests in its manifest. The
+command needs no server. The exit code is 4 if a file is missing, changed, or not in the
+manifest. The digests find damage; they do not prove who made the backup.`,
+		Example: "  ctxledger backup verify /mnt/backups/backup-20261126T010000Z",
+		Args:    folder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			bars := backupBars{a: a}
+			m, err := backup.Verify(cmd.Context(), args[0], bars.set)
+			bars.done()
+			if err != nil {
+				return cli.WithCode(cli.ExitNotVerified, err)
+			}
+			return a.PrintReport(backupReport{m}, output)
+		},
+	}
+	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	return cmd
+}
+
+// backupReport is a whole backup, for people and for programs.
+type backupReport struct{ backup.Manifest }
+
+// WriteTable writes a line for the backup and a line for each stream of events.
+func (r backupReport) WriteTable(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %d tables, %d streams, %d files, %d bytes; keys %s\n", r.Name, len(r.Tables), len(r.Streams), len(r.Files), r.Bytes(), r.Keys)
+	for _, s := range r.Streams {
+		if s.HoldsEvents() {
+			fmt.Fprintf(w, "stream %s: up to sequence %d; tables: up to sequence %d, %d leaves in the log\n", s.Name, s.Last, s.Committed, s.LogSize)
+		}
+	}
+	return nil
+}
+
+func backupListCommand(a *cli.App) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "list FOLDER", Short: "List the whole backups below a folder",
+		Long: `List the whole backups below a folder, the oldest first. Only their manifests are read;
+"ctxledger backup verify" reads all files. The exit code is 4 if a manifest is damaged
+or of a later version.`,
+		Example: "  ctxledger backup list /mnt/backups\n  ctxledger backup list /mnt/backups -o json",
+		Args:    folder,
+		RunE: func(_ *cobra.Command, args []string) error {
+			list, err := backup.List(args[0])
+			if err != nil {
+				return err
+			}
+			var rows backupList
+			for _, l := range list {
+				if l.Err != nil {
+					err = cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%s: %w", l.Dir, l.Err))
+					continue
+				}
+				row := listedBackup{Dir: l.Dir, MadeAt: l.MadeAt, Bytes: l.Bytes(), Version: l.Version}
+				for _, s := range l.Streams {
+					if s.HoldsEvents() {
+						row.Last += s.Last
+					}
+				}
+				rows.Backups = append(rows.Backups, row)
+			}
+			if printErr := a.PrintReport(rows, output); printErr != nil {
+				return printErr
+			}
+			return err
+		},
+	}
+	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	return cmd
+}
+
+// backupList is the output of `backup list`.
+type backupList struct {
+	Backups []listedBackup `json:"backups"`
+}
+
+// listedBackup is a whole backup in a list.
+type listedBackup struct {
+	Dir     string    `json:"dir"`
+	MadeAt  time.Time `json:"made_at"`
+	Bytes   int64     `json:"bytes"`
+	Last    uint64    `json:"last"` // sum of the last sequences of the streams of events
+	Version string    `json:"version"`
+}
+
+// WriteTable writes a line for each backup.
+func (l backupList) WriteTable(w io.Writer) error {
+	for _, b := range l.Backups {
+		fmt.Fprintf(w, "%s  %s  %d bytes  events up to sequence %d\n", b.Dir, b.MadeAt.Format(time.RFC3339), b.Bytes, b.Last)
+	}
+	if len(l.Backups) == 0 {
+		fmt.Fprintln(w, "no backups")
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+// A Progress receives the copied bytes and the sum of all bytes. The sum is 0 while it is
+// unknown.
+type Progress func(done, total uint64)
+
+// ErrNoFolder means that ClickHouse is not configured to write or read the files of backups.
+var ErrNoFolder = errors.New("ClickHouse may not use the folder of backups: set backups.allowed_path in its configuration, as `ctxledger deploy clickhouse` does")
+
+// Backup copies all tables to a folder below ClickHouse's folder of backups. The server copies
+// on when ctx ends; see [Tables.Quiesce].
+func (t Tables) Backup(ctx context.Context, folder string, told Progress) error {
+	if err := t.run(ctx, t.sql.Text("backup"), folder, told); err != nil {
+		return fmt.Errorf("copy the tables: %w", err)
+	}
+	return nil
+}
+
+// Quiesce waits until ClickHouse neither writes nor reads a folder of backups whose name
+// contains the text. Quiesce asks the server to stop first.
+func (t Tables) Quiesce(ctx context.Context, name string) error {
+	params := chsql.Params{"name": chsql.Text(name)}
+	for {
+		busy, err := t.number(ctx, "busy", params)
+		if err != nil || busy == 0 {
+			return err
+		}
+		if err := t.sql.Exec(ctx, "cancel", params); err != nil {
+			return fmt.Errorf("stop the work of an earlier run: %w", err)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// pollEvery is the interval between two questions for the state of the server's work.
+const pollEvery = 100 * time.Millisecond
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(pollEvery):
+		return nil
+	}
+}
+
+// run starts a statement that the server executes in the background, and waits for its end.
+func (t Tables) run(ctx context.Context, statement, folder string, told Progress) error {
+	var id, status string
+	rows, err := t.sql.Conn.Query(parameters(ctx, chsql.Params{"folder": chsql.Text(folder)}), statement)
+	if err != nil {
+		return refused(err)
+	}
+	for rows.Next() {
+		if err := rows.Scan(&id, &status); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return refused(err)
+	}
+	for {
+		var reason string
+		var files, allFiles, done, total uint64
+		found, err := t.sql.First(ctx, "state", chsql.Params{"id": chsql.Text(id)}, &status, &reason, &files, &allFiles, &done, &total)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return errors.New("ClickHouse was restarted meanwhile: run it again")
+		case strings.HasSuffix(status, "_FAILED"), strings.HasSuffix(status, "_CANCELLED"):
+			return refused(errors.New(reason))
+		}
+		if told != nil {
+			told(done, total)
+		}
+		if status == "BACKUP_CREATED" || status == "RESTORED" {
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// refused returns [ErrNoFolder] for an error of a server without a folder of backups.
+func refused(err error) error {
+	if strings.Contains(err.Error(), "allowed_path") || strings.Contains(err.Error(), "is not allowed for backups") {
+		return fmt.Errorf("%w: %w", ErrNoFolder, err)
+	}
+	return err
+}
+
+func parameters(ctx context.Context, params chsql.Params) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithParameters(params.Encoded()))
+}

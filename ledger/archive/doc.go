@@ -1,0 +1,49 @@
+// Package archive copies the tables of a ledger to files, by ClickHouse's own BACKUP.
+//
+// ClickHouse writes the files into the folder that its setting backups.allowed_path names. A
+// copy holds every table of the database, under the names ctxledger.<table>. A copy is exact up
+// to the commits that the tables had before it began. Rows of later commits may be in some
+// tables only.
+package archive
+
+import (
+	"context"
+	"embed"
+	"fmt"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+)
+
+//go:embed statements/*.sql
+var files embed.FS
+
+// Tables copies the tables of a ledger. Safe for concurrent use.
+type Tables struct{ sql chsql.DB }
+
+// Of returns the tables of a ledger.
+func Of(l *ledger.Ledger) Tables { return Tables{l.SQL(files)} }
+
+// Names returns the names of the tables with rows, in alphabetical order.
+func (t Tables) Names(ctx context.Context) (names []string, err error) {
+	for row := range t.sql.Rows(ctx, "tables", chsql.Params{"database": chsql.Text(t.sql.Database)}) {
+		var name string
+		if err := row.Scan(&name); err != nil {
+			return nil, fmt.Errorf("list the tables: %w", err)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// Bytes returns the bytes of the tables on disk.
+func (t Tables) Bytes(ctx context.Context) (uint64, error) {
+	return t.number(ctx, "bytes", chsql.Params{"database": chsql.Text(t.sql.Database)})
+}
+
+func (t Tables) number(ctx context.Context, name string, params chsql.Params) (n uint64, err error) {
+	if err := t.sql.Row(ctx, name, params).Scan(&n); err != nil {
+		return 0, fmt.Errorf("measure the tables: %w", err)
+	}
+	return n, nil
+}

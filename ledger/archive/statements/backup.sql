@@ -1,0 +1,27 @@
+BACKUP
+    TABLE calls AS ctxledger.calls,
+    TABLE checkpoints AS ctxledger.checkpoints,
+    TABLE commits AS ctxledger.commits,
+    TABLE decisions AS ctxledger.decisions,
+    TABLE definitions AS ctxledger.definitions,
+    TABLE duplicates AS ctxledger.duplicates,
+    TABLE events AS ctxledger.events,
+    TABLE items AS ctxledger.items,
+    TABLE limits AS ctxledger.limits,
+    TABLE log_hashes AS ctxledger.log_hashes,
+    TABLE log_items AS ctxledger.log_items,
+    TABLE migrations AS ctxledger.migrations,
+    TABLE missing AS ctxledger.missing,
+    TABLE placements AS ctxledger.placements,
+    TABLE prices AS ctxledger.prices,
+    TABLE quarantine AS ctxledger.quarantine,
+    TABLE rechecks AS ctxledger.rechecks,
+    TABLE redactions AS ctxledger.redactions,
+    TABLE reintroductions AS ctxledger.reintroductions,
+    TABLE replacements AS ctxledger.replacements,
+    TABLE replays AS ctxledger.replays,
+    TABLE retold AS ctxledger.retold,
+    TABLE scopes AS ctxledger.scopes,
+    TABLE windows AS ctxledger.windows
+TO File({folder:String})
+ASYNC

@@ -1,0 +1,3 @@
+SELECT sum(bytes_on_disk)
+FROM system.parts
+WHERE active AND database = {database:String}

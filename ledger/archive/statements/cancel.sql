@@ -1,0 +1,2 @@
+KILL QUERY
+WHERE query_kind IN ('Backup', 'Restore') AND position(query, {name:String}) > 0 ASYNC

@@ -1,0 +1,151 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/jsm.go"
+	"github.com/nats-io/jsm.go/api"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/ledger/archive"
+)
+
+// copyTables has ClickHouse copy the tables to Staging, and moves the copy to dir.
+func (c Create) copyTables(ctx context.Context, m *Manifest, dir string) (err error) {
+	tables := archive.Of(c.Ledger)
+	if m.Tables, err = tables.Names(ctx); err != nil {
+		return err
+	}
+	name := staged + uuid.NewString()
+	err = tables.Backup(ctx, name+"/", func(done, total uint64) {
+		c.Progress.tell("copying the tables", int64(done), int64(total))
+	})
+	if err != nil {
+		return err
+	}
+	from := filepath.Join(c.Staging, name)
+	if !exists(from) {
+		return fmt.Errorf("%w: ClickHouse wrote no copy to %s", ErrStaging, c.Staging)
+	}
+	return move(ctx, from, dir)
+}
+
+// move renames a folder, or copies it between two file systems.
+func move(ctx context.Context, from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	if err := copyFolder(ctx, from, to); err != nil {
+		return err
+	}
+	return os.RemoveAll(from)
+}
+
+func copyFolder(ctx context.Context, from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err == nil {
+		err = os.MkdirAll(to, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		in, out := filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		next := copyFile
+		if entry.IsDir() {
+			next = func(in, out string) error { return copyFolder(ctx, in, out) }
+		}
+		if err := next(in, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// copyStream has JetStream make a snapshot of a stream. A stream that the installation does not
+// have is left out.
+func (c Create) copyStream(ctx context.Context, s *Stream, dir string) error {
+	manager, err := jsm.New(c.JetStream.Conn())
+	if err != nil {
+		return err
+	}
+	stream, err := manager.LoadStream(s.Name)
+	if jsm.IsNatsError(err, 10059) && !s.HoldsEvents() { // an installation of an earlier version
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	step := "copying stream " + s.Name
+	_, err = stream.SnapshotToDirectory(ctx, dir, jsm.SnapshotNotify(func(p jsm.SnapshotProgress) {
+		c.Progress.tell(step, int64(p.UncompressedBytesReceived()), int64(p.BytesExpected()))
+	}))
+	if err != nil {
+		return err
+	}
+	// The state is the one that the snapshot has.
+	text, err := os.ReadFile(filepath.Join(dir, jsm.SnapshotMetaFile))
+	if err != nil {
+		return err
+	}
+	var meta struct {
+		State api.StreamState `json:"state"`
+	}
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return fmt.Errorf("read the state of the copy: %w", err)
+	}
+	s.First, s.Last, s.Messages, s.Bytes = meta.State.FirstSeq, meta.State.LastSeq, meta.State.Msgs, meta.State.Bytes
+	if s.HoldsEvents() && s.Last < s.Committed {
+		return fmt.Errorf("it ends at %d, before the last commit at %d: `ctxledger doctor` shows why", s.Last, s.Committed)
+	}
+	return nil
+}
+
+// roomFor returns [ErrFull] if Target has less room than both sides take.
+func (c Create) roomFor(ctx context.Context, streams []Stream) error {
+	need, err := archive.Of(c.Ledger).Bytes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range streams {
+		stream, err := c.JetStream.Stream(ctx, s.Name)
+		if err != nil {
+			continue // copyStream tells why
+		}
+		need += stream.CachedInfo().State.Bytes / 4 // a snapshot is compressed
+	}
+	var room syscall.Statfs_t
+	if err := syscall.Statfs(c.Target, &room); err != nil {
+		return fmt.Errorf("ask for the room of the target: %w", err)
+	}
+	if free := room.Bavail * uint64(room.Bsize); free < need {
+		return fmt.Errorf("%w (about %d MB are needed, %d MB are free)", ErrFull, need>>20, free>>20)
+	}
+	return nil
+}

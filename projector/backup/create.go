@@ -1,0 +1,276 @@
+package backup
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/archive"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+	"github.com/ctxledger/ctxledger/ledger/translog"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Create makes a backup. Projectors and producers may run.
+type Create struct {
+	JetStream jetstream.JetStream // required
+	Ledger    *ledger.Ledger      // required; its tables must be migrated
+	// Target is the folder that gets the backup. Create makes a missing one. Required.
+	Target string
+	// Staging is ClickHouse's folder of backups, as this process sees it. A rename from Staging to
+	// Target is fast on one file system; between two the files are copied. Required.
+	Staging string
+	// Version is the version of the program.
+	Version string
+	// Timing is the timing of the lease. Defaults to [lease.DefaultTiming].
+	Timing lease.Timing
+	// Progress receives the progress of each step. May be nil.
+	Progress Progress
+	// Log receives messages for the operator. Nil discards them.
+	Log *slog.Logger
+}
+
+var (
+	// ErrBusy means that another backup is being made. Wait for its end, or for 15 s after its death.
+	ErrBusy = errors.New("another backup is running: wait for its end, then run this one again")
+	// ErrFull means that the target has too little room. Nothing of the backup is left.
+	ErrFull = errors.New("the target has too little room, and nothing of the backup is left: free room there, or name another folder")
+	// ErrStaging means that this process cannot see ClickHouse's folder of backups.
+	ErrStaging = errors.New("the folder of backups of ClickHouse is not there: name it as this machine sees it with --clickhouse-backups")
+)
+
+// staged begins the names of folders in Staging.
+const staged = "ctxledger-backup-"
+
+// lockKey is the key of the lease that a backup holds.
+const lockKey = "backup"
+
+// Run makes the backup and returns its manifest. Run leaves nothing in Target after an error. A
+// killed Run leaves the folder .partial, which the next Run removes. Errors: [ErrBusy],
+// [ErrFull], [ErrStaging], [archive.ErrNoFolder], or an error of a server.
+func (c Create) Run(ctx context.Context) (m Manifest, err error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Timing == (lease.Timing{}) {
+		c.Timing = lease.DefaultTiming
+	}
+	if info, err := os.Stat(c.Staging); err != nil || !info.IsDir() {
+		return m, fmt.Errorf("%w: %s", ErrStaging, c.Staging)
+	}
+	if err := os.MkdirAll(c.Target, 0o700); err != nil {
+		return m, fmt.Errorf("make the target: %w", err)
+	}
+	lock := flock.New(filepath.Join(c.Target, ".lock"))
+	switch got, err := lock.TryLock(); {
+	case err != nil:
+		return m, fmt.Errorf("lock the target: %w", err)
+	case !got:
+		return m, ErrBusy
+	}
+	defer lock.Unlock()
+	own, held, err := c.claim(ctx)
+	if err != nil {
+		return m, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := own.Release(ctx); err != nil {
+			c.Log.Warn("the lease was not released: the next backup waits until it expires", "event", "lease_not_released", "error", err)
+		}
+	}()
+	partial := filepath.Join(c.Target, partialFolder)
+	if err := c.clear(held, partial); err != nil {
+		return m, err
+	}
+	m, err = c.make(held, partial)
+	if err == nil {
+		err = context.Cause(held)
+	}
+	if err == nil {
+		err = finish(partial, c.Target, m.Name)
+	}
+	if err != nil {
+		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), partial))
+	}
+	return m, full(err)
+}
+
+// full returns [ErrFull] for an error of a file system without room.
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w (%w)", ErrFull, err)
+	}
+	return err
+}
+
+// claim takes the lease of backups. The owner is this machine with the target, whose lock the
+// caller holds: a backup that was killed on this target is replaced at once. A backup that was
+// killed on another target keeps the lease until it expires.
+func (c Create) claim(ctx context.Context) (*lease.Lease, context.Context, error) {
+	kv, err := lease.OpenBucket(ctx, c.JetStream)
+	if err != nil {
+		return nil, nil, err
+	}
+	owner, err := c.owner()
+	if err != nil {
+		return nil, nil, err
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(c.Timing.Expiry+c.Timing.Heartbeat+2*c.Timing.Poll, func() { cancel(ErrBusy) })
+	claim := lease.Claim{KV: kv, Key: lockKey, Owner: owner, Timing: c.Timing, Log: c.Log, Failed: func(step string, err error) {
+		c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
+	}}
+	own, held, err := claim.Acquire(waiting)
+	limit.Stop()
+	return own, held, err
+}
+
+func (c Create) owner() (string, error) {
+	target, err := filepath.Abs(c.Target)
+	if err != nil {
+		return "", fmt.Errorf("find the target: %w", err)
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("ask for the name of this machine: %w", err)
+	}
+	return machine + ":" + target, nil
+}
+
+// clear removes what a killed backup left.
+func (c Create) clear(ctx context.Context, partial string) error {
+	if err := archive.Of(c.Ledger).Quiesce(ctx, staged); err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(c.Staging, staged+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(left, partial) {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an unfinished backup: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c Create) make(ctx context.Context, partial string) (m Manifest, err error) {
+	m = Manifest{
+		Format: Format, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
+		Keys: "left out",
+	}
+	if m.ClickHouse, err = c.Ledger.Version(); err != nil {
+		return m, err
+	}
+	if m.Streams, err = c.positions(ctx); err != nil {
+		return m, err
+	}
+	if err := c.roomFor(ctx, m.Streams); err != nil {
+		return m, err
+	}
+	if err := os.MkdirAll(filepath.Join(partial, streamsFolder), 0o700); err != nil {
+		return m, fmt.Errorf("make the folder of the backup: %w", err)
+	}
+	if err := c.copyTables(ctx, &m, filepath.Join(partial, tablesFolder)); err != nil {
+		return m, err
+	}
+	for i := range m.Streams {
+		if err := c.copyStream(ctx, &m.Streams[i], filepath.Join(partial, streamsFolder, m.Streams[i].Name)); err != nil {
+			return m, fmt.Errorf("copy stream %s: %w", m.Streams[i].Name, err)
+		}
+	}
+	if m.Files, err = hashFiles(ctx, partial, 0, c.Progress); err != nil {
+		return m, fmt.Errorf("read the files of the backup: %w", err)
+	}
+	m.MadeAt = time.Now().UTC().Truncate(time.Second)
+	m.Name = prefix + m.MadeAt.Format("20060102T150405Z")
+	for n := 2; exists(filepath.Join(c.Target, m.Name)); n++ {
+		m.Name = fmt.Sprintf("%s%s-%d", prefix, m.MadeAt.Format("20060102T150405Z"), n)
+	}
+	return m, m.write(partial)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// finish makes the backup durable and gives it its name.
+func finish(partial, target, name string) error {
+	err := filepath.WalkDir(partial, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return syncPath(path)
+	})
+	if err == nil {
+		err = os.Rename(partial, filepath.Join(target, name))
+	}
+	if err == nil {
+		err = syncPath(target)
+	}
+	if err != nil {
+		return fmt.Errorf("finish the backup: %w", err)
+	}
+	return nil
+}
+
+// syncPath writes a file or a folder to disk.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// positions returns the streams in the order of the copies, with the positions of the tables.
+func (c Create) positions(ctx context.Context) ([]Stream, error) {
+	n, err := streamio.ReadPartitions(ctx, c.JetStream)
+	if err != nil {
+		return nil, err
+	}
+	list := []Stream{{Name: schema.CheckpointStream}}
+	for _, s := range n.EventStreams() {
+		_, incarnation, err := streamio.OpenStream(ctx, c.JetStream, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		last, _, err := c.Ledger.LastCommit(ctx, incarnation)
+		if err != nil {
+			return nil, err
+		}
+		of := Stream{Name: s.Name, Incarnation: incarnation, Committed: last.Last}
+		log, err := translog.Of(c.Ledger).LogAt(ctx, incarnation, last.Last)
+		if err != nil {
+			return nil, err
+		}
+		if !log.IsZero() {
+			of.LogSize, of.LogRoot = log.Tree.Size, hex.EncodeToString(log.Root[:])
+			head, found, err := translog.Of(c.Ledger).LastHead(ctx, incarnation, log.Tree.Size)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				of.Head = string(head.Note)
+			}
+		}
+		list = append(list, of)
+	}
+	return append(list, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}), nil
+}

@@ -1,0 +1,310 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/archive"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+func TestMain(m *testing.M) {
+	embedded.Main()
+	m.Run()
+}
+
+// installation is an installation of the test's own, because a test reads the folder of its ClickHouse.
+type installation struct {
+	dir    string
+	js     jetstream.JetStream
+	ledger *ledger.Ledger
+}
+
+func install(t *testing.T) installation {
+	t.Helper()
+	in := installation{dir: t.TempDir()}
+	s := embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = in.dir })
+	in.js = s.JetStream(t)
+	var err error
+	if in.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.ledger.Close() })
+	if _, err := shadow.Of(in.ledger).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := streamio.EnsureStreams(t.Context(), in.js); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func (in installation) create(target string) Create {
+	return Create{
+		JetStream: in.js, Ledger: in.ledger, Target: target, Staging: embedded.BackupsDir(in.dir), Version: "test",
+		Timing: lease.Timing{Heartbeat: 100 * time.Millisecond, Expiry: 500 * time.Millisecond, Poll: 20 * time.Millisecond},
+	}
+}
+
+// publish stores messages, and rows for the first of them.
+func (in installation) publish(t *testing.T, messages, committed int) uuid.UUID {
+	t.Helper()
+	for i := range messages {
+		if _, err := in.js.Publish(t.Context(), "ctx.v1.acme.runtime.p00.turn.started", fmt.Appendf(nil, "message %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, incarnation, err := streamio.OpenStream(t.Context(), in.js, schema.EventStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ledger.Range{Incarnation: incarnation, First: 1, Last: uint64(committed), Messages: uint64(committed), RecordedAt: time.Now()}
+	b := new(ledger.Batch)
+	b.Reset(r)
+	if err := in.ledger.Commit(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	return incarnation
+}
+
+func TestABackupHoldsBothSides(t *testing.T) {
+	t.Parallel()
+	in, target := install(t), t.TempDir()
+	incarnation := in.publish(t, 20, 12)
+	// A killed backup leaves these folders.
+	for _, left := range []string{filepath.Join(target, partialFolder, "x"), filepath.Join(embedded.BackupsDir(in.dir), staged+"old", "x")} {
+		if err := os.MkdirAll(left, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	told := make(map[string]bool)
+	c := in.create(target)
+	c.Progress = func(step string, _, _ int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		told[step] = true
+	}
+	made, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := List(target)
+	if err != nil || len(list) != 1 || list[0].Err != nil || list[0].Name != made.Name {
+		t.Fatalf("listed %+v, %v", list, err)
+	}
+	m, err := Verify(t.Context(), list[0].Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(m.Streams, func(s Stream) bool { return s.Name == schema.EventStream })
+	if at < 0 || m.Streams[at].Incarnation != incarnation || m.Streams[at].Committed != 12 || m.Streams[at].Last != 20 || m.Streams[at].Messages != 20 {
+		t.Errorf("streams: %+v", m.Streams)
+	}
+	if m.Streams[0].Name != schema.CheckpointStream || len(m.Tables) != 24 || m.Keys != "left out" {
+		t.Errorf("manifest: %+v", m)
+	}
+	for _, step := range []string{"copying the tables", "copying stream CTX", hashing} {
+		if !told[step] {
+			t.Errorf("no progress of %q", step)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(embedded.BackupsDir(in.dir), "*"))
+	if err != nil || len(left) > 0 || exists(filepath.Join(target, partialFolder)) {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+
+	// Each kind of damage is named.
+	commits := filepath.Join(list[0].Dir, tablesFolder, "metadata", "ctxledger", "commits.sql")
+	text, err := os.ReadFile(commits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := map[string]func() error{
+		"commits.sql is changed": func() error { return os.WriteFile(commits, append([]byte("x"), text[1:]...), 0o600) },
+		"commits.sql is missing": func() error { return os.Remove(commits) },
+		"is not in the manifest": func() error { return os.WriteFile(commits+".more", nil, 0o600) },
+	}
+	for says, harm := range damage {
+		if err := harm(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), list[0].Dir, nil); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+		_ = os.Remove(commits + ".more")
+		if err := os.WriteFile(commits, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Verify(t.Context(), list[0].Dir, nil); err != nil {
+		t.Errorf("after the damage was repaired: %v", err)
+	}
+}
+
+func TestManifestsThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	write := func(t *testing.T, m Manifest) string {
+		dir := t.TempDir()
+		if err := m.write(dir); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	later := write(t, Manifest{Format: Format + 1})
+	if _, err := ReadManifest(later); !errors.Is(err, ErrLater) {
+		t.Errorf("later: %v", err)
+	}
+	if _, err := ReadManifest(t.TempDir()); !errors.Is(err, ErrNoBackup) {
+		t.Errorf("empty: %v", err)
+	}
+	changed := write(t, Manifest{Format: Format})
+	if err := os.WriteFile(filepath.Join(changed, manifestFile), []byte(`{"format":1,"name":"other"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadManifest(changed); !errors.Is(err, ErrChanged) {
+		t.Errorf("changed: %v", err)
+	}
+	if _, err := List(filepath.Join(t.TempDir(), "absent")); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("absent: %v", err)
+	}
+}
+
+// FuzzManifest: hostile manifests give an error and no panic.
+func FuzzManifest(f *testing.F) {
+	for _, s := range []string{"", "{}", `{"format":1}`, `{"format":2}`, `{"format":1,"files":[{"path":"../x"}]}`, "[]", "\xff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), dir, nil); err == nil {
+			t.Error("a manifest without a digest was accepted")
+		}
+	})
+}
+
+func TestOneBackupAtATime(t *testing.T) {
+	t.Parallel()
+	in, target := install(t), t.TempDir()
+	in.publish(t, 2, 2)
+	kv, err := lease.OpenBucket(t.Context(), in.js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := in.create(target)
+	other, _, err := lease.Claim{KV: kv, Key: lockKey, Owner: "other", Timing: c.Timing, Log: slog.New(slog.DiscardHandler)}.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Run(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Errorf("next to another backup: %v", err)
+	}
+	if err := other.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := List(target); err != nil || len(list) > 0 {
+		t.Errorf("listed %v, %v", list, err)
+	}
+	for range 2 { // two in the same second have two names
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := List(target); err != nil || len(list) != 2 {
+		t.Errorf("listed %v, %v", list, err)
+	}
+	c.Staging = filepath.Join(in.dir, "absent")
+	if _, err := c.Run(t.Context()); !errors.Is(err, ErrStaging) {
+		t.Errorf("without the folder of ClickHouse: %v", err)
+	}
+}
+
+// TestInterruptedBackupLeavesNothing interrupts backups at each step.
+func TestInterruptedBackupLeavesNothing(t *testing.T) {
+	t.Parallel()
+	in, target := install(t), t.TempDir()
+	in.publish(t, 50, 50)
+	for _, step := range []string{"copying the tables", "copying stream CTX", hashing} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := in.create(target)
+		c.Progress = func(now string, _, _ int64) {
+			if now == step {
+				cancel()
+			}
+		}
+		if _, err := c.Run(ctx); err == nil {
+			t.Errorf("%s: the interruption was not noticed", step)
+		}
+		cancel()
+		if list, err := List(target); err != nil || len(list) > 0 || exists(filepath.Join(target, partialFolder)) {
+			t.Errorf("%s: left %v, %v", step, list, err)
+		}
+	}
+	if _, err := in.create(target).Run(t.Context()); err != nil {
+		t.Errorf("after interruptions: %v", err)
+	}
+}
+
+// TestTheCopyHasEveryTable: the statement that copies the tables names each of them.
+func TestTheCopyHasEveryTable(t *testing.T) {
+	t.Parallel()
+	in, target := install(t), t.TempDir()
+	m, err := in.create(target).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := archive.Of(in.ledger).Names(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !exists(filepath.Join(target, m.Name, tablesFolder, "metadata", "ctxledger", name+".sql")) {
+			t.Errorf("the copy lacks table %s", name)
+		}
+	}
+}
+
+func TestAFullTarget(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	in.publish(t, 2, 2)
+	target := t.TempDir()
+	if err := syscall.Mount("tmpfs", target, "tmpfs", 0, "size=8k"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("mount a disk that is small: %v", err)
+		}
+		t.Skipf("a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(target, syscall.MNT_DETACH) })
+	if _, err := in.create(target).Run(t.Context()); !errors.Is(err, ErrFull) {
+		t.Errorf("onto a full target: %v", err)
+	}
+	if list, err := List(target); err != nil || len(list) > 0 || exists(filepath.Join(target, partialFolder)) {
+		t.Errorf("left %v, %v", list, err)
+	}
+	if err := full(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}); !errors.Is(err, ErrFull) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,140 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+)
+
+// Format is the version of the layout that this program writes, and the newest that it reads.
+const Format = 1
+
+const (
+	manifestFile  = "manifest.json"
+	sumFile       = "manifest.sha256"
+	tablesFolder  = "tables"
+	streamsFolder = "streams"
+	partialFolder = ".partial"
+	prefix        = "backup-"
+)
+
+// A Manifest describes a backup.
+type Manifest struct {
+	Format     int       `json:"format"`
+	Name       string    `json:"name"`
+	MadeAt     time.Time `json:"made_at"` // the end, by the clock of the program
+	Version    string    `json:"version"` // of the program
+	Migration  string    `json:"migration"`
+	ClickHouse string    `json:"clickhouse"` // version of the server
+	NATS       string    `json:"nats"`       // version of the server
+	Keys       string    `json:"keys"`       // left out
+	Tables     []string  `json:"tables"`
+	Streams    []Stream  `json:"streams"`
+	Files      []File    `json:"files"` // in the order of their paths
+}
+
+// A Stream is a copied stream. The fields from Incarnation on are set for streams of events.
+type Stream struct {
+	Name     string `json:"name"`
+	First    uint64 `json:"first"` // sequence of the first message
+	Last     uint64 `json:"last"`  // sequence of the last message
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"` // of the messages in the stream
+
+	Incarnation uuid.UUID `json:"incarnation,omitzero"`
+	Committed   uint64    `json:"committed,omitzero"` // the sequence up to which the tables are exact
+	LogSize     int64     `json:"log_size,omitzero"`  // leaves of the transparency log at Committed
+	LogRoot     string    `json:"log_root,omitzero"`  // root at Committed, in hex
+	Head        string    `json:"head,omitzero"`      // the newest signed tree head up to Committed
+}
+
+// HoldsEvents reports whether s is a stream of events.
+func (s Stream) HoldsEvents() bool { return s.Incarnation != uuid.Nil }
+
+// A File is a file of a backup.
+type File struct {
+	Path   string `json:"path"` // below the folder of the backup, with slashes
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // in hex
+}
+
+// Bytes returns the size of all files.
+func (m Manifest) Bytes() (n int64) {
+	for _, f := range m.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+var (
+	// ErrNoBackup means that a folder holds no whole backup.
+	ErrNoBackup = errors.New("no whole backup: `ctxledger backup list` shows the whole ones")
+	// ErrLater means that a later version of the program made a backup.
+	ErrLater = errors.New("a later version of ctxledger made this backup: use that version")
+	// ErrChanged means that files of a backup are missing or changed.
+	ErrChanged = errors.New("the backup is damaged: use another backup, or copy the named files again from where the backup came from")
+)
+
+func (m Manifest) write(dir string) error {
+	text, err := json.Marshal(m, jsontext.WithIndent("  "), json.Deterministic(true), json.FormatNilSliceAsNull(false))
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	if err := writeFile(filepath.Join(dir, manifestFile), text); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, sumFile), []byte(hex.EncodeToString(sum[:])+"\n"))
+}
+
+func writeFile(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// ReadManifest reads the manifest of the backup in a folder. Errors: [ErrNoBackup], [ErrLater],
+// [ErrChanged].
+func ReadManifest(dir string) (m Manifest, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("%s: %w", dir, ErrNoBackup)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the manifest: %w", err)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, sumFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("read the manifest: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	if strings.TrimSpace(string(want)) != hex.EncodeToString(sum[:]) {
+		return m, fmt.Errorf("%w: %s does not have the digest in %s", ErrChanged, manifestFile, sumFile)
+	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return m, fmt.Errorf("%w: %s is not valid JSON", ErrChanged, manifestFile)
+	}
+	if head.Format > Format {
+		return m, fmt.Errorf("%w: its format is %d, this program reads %d", ErrLater, head.Format, Format)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("%w: %s does not have the fields of a manifest", ErrChanged, manifestFile)
+	}
+	return m, nil
+}

@@ -1,0 +1,96 @@
+package backup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+)
+
+// TestABackupTakesFewCopies: a full backup takes at most four times as long as a copy of the same
+// bytes. It measures, and runs only with CTXLEDGER_MEASURE.
+func TestABackupTakesFewCopies(t *testing.T) {
+	if os.Getenv("CTXLEDGER_MEASURE") == "" {
+		t.Skip("measures: set CTXLEDGER_MEASURE")
+	}
+	in := installation{dir: t.TempDir()}
+	s := embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = in.dir })
+	in.js = s.JetStream(t)
+	var err error
+	if in.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.ledger.Close() })
+	if _, err := shadow.Of(in.ledger).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := streamio.EnsureStreams(t.Context(), in.js); err != nil {
+		t.Fatal(err)
+	}
+	in.fill(t, s.ClickHouseDSN())
+	bytes := func(dir string) (n int64) {
+		files, err := hashFiles(t.Context(), dir, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Manifest{Files: files}.Bytes()
+	}
+	const rounds = 5
+	for range rounds {
+		target := t.TempDir()
+		began := time.Now()
+		m, err := in.create(target).Run(t.Context())
+		took := time.Since(began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began = time.Now()
+		copied := filepath.Join(target, "copied")
+		if err := copyFolder(context.Background(), filepath.Join(target, m.Name), copied); err != nil {
+			t.Fatal(err)
+		}
+		if err := finish(copied, target, "finished"); err != nil {
+			t.Fatal(err)
+		}
+		raw := time.Since(began)
+		t.Logf("%d MB in %d files: backup %v, copy %v, ratio %.2f", bytes(filepath.Join(target, m.Name))>>20, len(m.Files), took, raw, took.Seconds()/raw.Seconds())
+		if took > 4*raw {
+			t.Errorf("the backup takes %.1f copies, want at most 4", took.Seconds()/raw.Seconds())
+		}
+	}
+}
+
+// fill stores 100 MB of messages, and 200 MB of rows that do not compress.
+func (in installation) fill(t *testing.T, dsn string) {
+	t.Helper()
+	in.publish(t, 1, 1)
+	body := make([]byte, 1000)
+	for range 100_000 {
+		if _, err := in.js.PublishAsync("ctx.v1.acme.runtime.p00.turn.started", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-in.js.PublishAsyncComplete()
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	err = conn.Exec(t.Context(), "INSERT INTO events (incarnation, stream_seq, recorded_at, event_id, data) SELECT generateUUIDv4(), number, now64(9), toString(number), randomPrintableASCII(1000) FROM numbers(250000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
