@@ -3,7 +3,6 @@ package embeddedtest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"sync"
@@ -122,19 +121,20 @@ func share(tb testing.TB, s *embedded.Servers, template *Template) *Servers {
 	if err != nil {
 		GiveUp(tb, err)
 	}
-	database := fmt.Sprintf("ctxledger_test_%d", sharedTests.Add(1))
-	err = within(5*time.Minute, shared, func(ctx context.Context, conn driver.Conn) error {
-		return template.copyTo(ctx, conn, shared.ClickHouseDSN(), database)
+	var database string
+	err = within(5*time.Minute, shared, func(ctx context.Context, conn driver.Conn) (err error) {
+		database, err = template.database(ctx, conn, shared.ClickHouseDSN())
+		return err
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		err := within(2*time.Minute, shared, func(ctx context.Context, conn driver.Conn) error {
-			return conn.Exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC")
+			return template.release(ctx, conn, database, tb.Failed())
 		})
 		if err != nil {
-			tb.Errorf("drop the test's database: %v", err)
+			tb.Errorf("empty or drop the test's database: %v", err)
 		}
 	})
 	addresses := s.Addresses()

@@ -2,6 +2,7 @@ package embeddedtest
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -84,5 +85,52 @@ func TestDatabaseGoesWithItsTest(t *testing.T) {
 	err := open(t, ClickHouse(t).ClickHouseDSN()).QueryRow(t.Context(), "SELECT count() FROM system.databases WHERE name = ?", database).Scan(&left)
 	if err != nil || left != 0 {
 		t.Errorf("%d of %q are left: %v", left, database, err)
+	}
+}
+
+// TestCopiesAreUsedAgain: a test gets the database of an earlier test, with the rows of the
+// template only, and a token of the earlier test does not hide an insert. A database with another
+// definition is not used again.
+func TestCopiesAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	template := TemplateOf(connection, func(ctx context.Context, conn driver.Conn) error {
+		return errors.Join(
+			conn.Exec(ctx, "CREATE TABLE facts (a UInt32) ENGINE = MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 100"),
+			conn.Exec(ctx, "CREATE TABLE rest (a UInt32) ENGINE = MergeTree ORDER BY a"),
+			conn.Exec(ctx, "INSERT INTO rest VALUES (1)"))
+	})
+	use := func(name string, statements ...string) (database string) {
+		t.Run(name, func(t *testing.T) {
+			conn := open(t, template.ClickHouse(t).ClickHouseDSN())
+			var facts, rest uint64
+			err := conn.QueryRow(t.Context(), "SELECT currentDatabase(), (SELECT count() FROM facts), (SELECT sum(a) FROM rest)").Scan(&database, &facts, &rest)
+			if err != nil || facts != 0 || rest != 1 {
+				t.Errorf("%d facts, rest %d, %v", facts, rest, err)
+			}
+			with := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"insert_deduplication_token": "one"}))
+			if err := conn.Exec(with, "INSERT INTO facts VALUES (7)"); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.QueryRow(t.Context(), "SELECT count() FROM facts").Scan(&facts); err != nil || facts != 1 {
+				t.Errorf("%d facts after an insert, %v", facts, err)
+			}
+			for _, statement := range statements {
+				if err := conn.Exec(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		return database
+	}
+	first := use("first", "INSERT INTO rest VALUES (8)")
+	if second := use("second", "ALTER TABLE rest ADD COLUMN b UInt32"); second != first {
+		t.Errorf("the second test has %s, the first had %s", second, first)
+	}
+	third := use("third", "SYSTEM STOP MERGES facts")
+	if third == first {
+		t.Error("a changed database is used again")
+	}
+	if fourth := use("fourth"); fourth != third {
+		t.Errorf("the fourth test has %s, the third had %s", fourth, third)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,8 @@ import (
 
 // A Template is a database that many tests of a process copy, because creating it takes long. The
 // template is created once in the shared engine. Each test gets a copy with the tables, views and
-// rows. Safe for concurrent use. A nil Template is an empty database.
+// rows. A copy that the test leaves with the same definitions is emptied and given to a later
+// test. Safe for concurrent use. A nil Template is an empty database.
 type Template struct {
 	migrate func(ctx context.Context, dsn string) error
 	once    sync.Once
@@ -25,6 +27,9 @@ type Template struct {
 	create  []string // its CREATE statements, tables first
 	filled  []string // tables with rows
 	err     error
+
+	mu    sync.Mutex
+	spare []string // copies that no test uses
 }
 
 // TemplateOf returns the template that migrate makes from an empty database. open connects to the
@@ -53,23 +58,86 @@ func (t *Template) ClickHouse(tb testing.TB) *Servers {
 
 var madeTemplates atomic.Int64
 
-// copyTo creates a database that is a copy of the template, or empty without a template. copyTo
-// runs the CREATE statements of the template. BACKUP and RESTORE under another name would change
-// the views.
-func (t *Template) copyTo(ctx context.Context, conn driver.Conn, dsn, database string) error {
+// database returns a database that is a copy of the template, or empty without a template. A new
+// copy runs the CREATE statements of the template. BACKUP and RESTORE under another name would
+// change the views.
+func (t *Template) database(ctx context.Context, conn driver.Conn, dsn string) (string, error) {
 	if t != nil {
 		if t.once.Do(func() { t.err = t.make(ctx, conn, dsn) }); t.err != nil {
-			return fmt.Errorf("make the template: %w", t.err)
+			return "", fmt.Errorf("make the template: %w", t.err)
+		}
+		if database := t.takeSpare(); database != "" {
+			return database, nil
 		}
 	}
+	database := fmt.Sprintf("ctxledger_test_%d", sharedTests.Add(1))
 	if err := conn.Exec(ctx, "CREATE DATABASE "+database); err != nil || t == nil {
-		return err
+		return database, err
 	}
 	for _, statement := range t.create {
 		if err := conn.Exec(ctx, strings.ReplaceAll(statement, t.name+".", database+".")); err != nil {
-			return err
+			return database, err
 		}
 	}
+	return database, t.fill(ctx, conn, database)
+}
+
+func (t *Template) takeSpare() (database string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.spare); n > 0 {
+		database, t.spare = t.spare[n-1], t.spare[:n-1]
+	}
+	return database
+}
+
+// release empties the database and keeps it for a later test. It drops a database that may differ
+// from a new copy: one without a template, of a failed test, with other definitions, with a
+// database of a rebuild beside it, or with a statement that still runs.
+func (t *Template) release(ctx context.Context, conn driver.Conn, database string, failed bool) error {
+	if t != nil && !failed {
+		kept, err := t.empty(ctx, conn, database)
+		if err != nil {
+			return err
+		}
+		if kept {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.spare = append(t.spare, database)
+			return nil
+		}
+	}
+	return conn.Exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC")
+}
+
+// empty makes the database a new copy of the template, and reports false if it cannot.
+func (t *Template) empty(ctx context.Context, conn driver.Conn, database string) (bool, error) {
+	var create, tables []string
+	if err := conn.QueryRow(ctx, definitions, database).Scan(&create, &tables); err != nil {
+		return false, err
+	}
+	for i := range create {
+		create[i] = strings.ReplaceAll(create[i], database+".", t.name+".")
+	}
+	var busy uint64
+	if err := conn.QueryRow(ctx, "SELECT (SELECT count() FROM system.databases WHERE startsWith(name, ? || '_')) + (SELECT count() FROM system.processes WHERE current_database = ?)", database, database).Scan(&busy); err != nil {
+		return false, err
+	}
+	if busy > 0 || !slices.Equal(create, t.create) {
+		return false, nil
+	}
+	for _, table := range tables {
+		for _, statement := range []string{"TRUNCATE TABLE " + database + "." + table + " SYNC", "SYSTEM START MERGES " + database + "." + table} {
+			if err := conn.Exec(ctx, statement); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, t.fill(ctx, conn, database)
+}
+
+// fill copies the rows of the template.
+func (t *Template) fill(ctx context.Context, conn driver.Conn, database string) error {
 	for _, table := range t.filled {
 		if err := conn.Exec(ctx, "INSERT INTO "+database+"."+table+" SELECT * FROM "+t.name+"."+table); err != nil {
 			return err
@@ -86,5 +154,8 @@ func (t *Template) make(ctx context.Context, conn driver.Conn, dsn string) error
 	if err := t.migrate(ctx, inDatabase(dsn, t.name)); err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, "SELECT groupArray(create_table_query), groupArrayIf(name, total_rows > 0) FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY engine = 'View', name)", t.name).Scan(&t.create, &t.filled)
+	return conn.QueryRow(ctx, definitions, t.name).Scan(&t.create, &t.filled)
 }
+
+// definitions selects the CREATE statements of a database, tables first, and its tables with rows.
+const definitions = "SELECT groupArray(create_table_query), groupArrayIf(name, total_rows > 0) FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY engine = 'View', name)"
