@@ -39,6 +39,6 @@ FROM
                 stream String, sequence UInt64, leaf String, source String, source_sequence Nullable(Int64),
                 session_id String, run_id String, turn_id String, item_id String))')) AS r
     FROM events FINAL
-    WHERE event_type = 'context.erasure.applied'
+    PREWHERE event_type = 'context.erasure.applied'
 )
 SETTINGS do_not_merge_across_partitions_select_final = 1;

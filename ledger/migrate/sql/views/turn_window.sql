@@ -1,6 +1,7 @@
 -- One row a block that the model saw, in order, for every call.
 --
--- Items that an erasure took are shown as expired.
+-- Items that an erasure took are shown as expired. The facts of a call have the turn of the call. The
+-- windows are therefore computed per turn, and a query of one turn reads the calls of that turn.
 --
 -- Needs: erased_records, items, kept_blocks, log_items, model_calls, placements, replacements, retold.
 --
@@ -167,7 +168,7 @@ described AS
                 AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)),
             passes) AS pass,
         greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
-        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, attempt_id, call_id) AS assembled
+        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, turn_id, attempt_id, call_id) AS assembled
     FROM seen
     LEFT JOIN cuts USING (tenant, session_id, thread_id)
     WHERE origin = 'assembly'
@@ -188,7 +189,7 @@ SELECT
     d.origin AS origin, d.assembly_id AS assembly_id, d.injected AS injected,
     toInt64(
         row_number() OVER (
-            PARTITION BY d.tenant, d.session_id, d.attempt_id, d.call_id, d.target, d.assembly_id
+            PARTITION BY d.tenant, d.session_id, d.turn_id, d.attempt_id, d.call_id, d.target, d.assembly_id
             ORDER BY d.place, d.place_given)) - 1 AS position,
     d.log_position AS log_position, d.block AS block,
     multiIf(
