@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -85,21 +84,6 @@ func refusedByTheServer(t *testing.T) {
 	r.faultless()
 }
 
-// smallDisk mounts a disk of some megabytes for a test. If mounting is not allowed, the test is
-// skipped, or fails in CI.
-func smallDisk(t *testing.T, megabytes int) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("mount a disk that can be filled: %v", err)
-		}
-		t.Skipf("a disk that can be filled cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir
-}
-
 // fill fills the disk of a folder. The returned function frees the room.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
@@ -129,7 +113,7 @@ func fill(t *testing.T, dir string) (free func()) {
 
 func clickhouseDiskFull(t *testing.T) {
 	needsServers(t)
-	dir := smallDisk(t, 300)
+	dir := embeddedtest.SmallDisk(t, 300<<10)
 	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
 	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
 	r.nats, r.clickhouse = n, c
@@ -161,7 +145,7 @@ func clickhouseDiskFull(t *testing.T) {
 // The disk of NATS is full. NATS need not have messages without an acknowledgement. The
 // operator frees room and starts NATS again.
 func natsDiskFull(t *testing.T) {
-	dir := smallDisk(t, 64)
+	dir := embeddedtest.SmallDisk(t, 64<<10)
 	n, s := startNATSProcess(t, dir), newFixture(t).servers
 	r := linked(newFixtureOn(t, n.url, s))
 	r.nats = n

@@ -290,14 +290,7 @@ func TestAFullTarget(t *testing.T) {
 	t.Parallel()
 	in := install(t)
 	in.publish(t, 2, 2)
-	target := t.TempDir()
-	if err := syscall.Mount("tmpfs", target, "tmpfs", 0, "size=8k"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("mount a disk that is small: %v", err)
-		}
-		t.Skipf("a small disk cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(target, syscall.MNT_DETACH) })
+	target := embeddedtest.SmallDisk(t, 8)
 	if _, err := in.create(target).Run(t.Context()); !errors.Is(err, ErrFull) {
 		t.Errorf("onto a full target: %v", err)
 	}
