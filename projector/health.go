@@ -33,6 +33,8 @@ type Health struct {
 	// Waiting is the step that failed last and is repeated, with the server and its code, such
 	// as "write: clickhouse 252". Empty if no step failed.
 	Waiting string
+	// Failing is how long steps have failed without a commit, 0 if Waiting is empty.
+	Failing time.Duration
 	// Reason is why Run gave up: stream_forked, events_expired, newer_rules or failed. The next
 	// projector of the same stream and Metrics keeps the reason until it projects. Empty
 	// otherwise.
@@ -50,6 +52,9 @@ func (p *Projector) Health() Health {
 	}
 	if waiting := p.waiting.Load(); waiting != nil {
 		h.Waiting = *waiting
+		if failing := p.failing.Load(); failing != nil {
+			h.Failing = time.Since(failing.since)
+		}
 	}
 	if reason := p.reason.Load(); reason != nil && h.State != Projecting {
 		h.Reason = *reason
@@ -62,6 +67,7 @@ type health struct {
 	pulse     pulse
 	state     atomic.Pointer[State]
 	waiting   atomic.Pointer[string]
+	failing   atomic.Pointer[failing]
 	reason    atomic.Pointer[string]
 	held      atomic.Pointer[lease.Lease] // the lease while it is held
 	lag       metrics.LagMeter
@@ -174,9 +180,25 @@ func (s *shared) failed(step string, err error) {
 	f := metrics.FailureOf(err)
 	s.pulse.beat()
 	s.meter().Retry(f)
+	s.countFailure(time.Now())
 	waiting := step + ": " + f.String()
 	s.waiting.Store(&waiting)
 	s.config.Log.Warn("a step failed and will be repeated", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
+}
+
+// failing is a series of failed attempts. A commit or a minute without a failure ends the series.
+// The recovery before each attempt does not end it, because it may succeed when writes fail.
+type failing struct {
+	since, last time.Time
+	committed   uint64
+}
+
+func (h *health) countFailure(now time.Time) {
+	series := failing{since: now, last: now, committed: h.committed.Load()}
+	if f := h.failing.Load(); f != nil && f.committed == series.committed && now.Sub(f.last) < time.Minute {
+		series.since = f.since
+	}
+	h.failing.Store(&series)
 }
 
 // leaseFailed records a failed attempt to get or to keep the lease, which will be repeated.

@@ -170,12 +170,12 @@ func TestRetriesByCause(t *testing.T) {
 	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 1"))
 	f.follow(p)
 	f.await("the server has refused", func() bool { n, _ := read("retries_total", "clickhouse", "252"); return n > 1 })
-	if h := p.Health(); h.Waiting != "write: clickhouse 252" || h.State != Projecting || h.Stuck {
+	if h := p.Health(); h.Waiting != "write: clickhouse 252" || h.State != Projecting || h.Stuck || h.Failing <= 0 {
 		t.Errorf("the health is %+v", h)
 	}
 	f.must(f.sql.Exec(t.Context(), "ALTER TABLE events RESET SETTING parts_to_delay_insert, parts_to_throw_insert"))
 	f.awaitLevel()
-	f.await("nothing is waited for", func() bool { return p.Health().Waiting == "" })
+	f.await("nothing is waited for", func() bool { h := p.Health(); return h.Waiting == "" && h.Failing == 0 })
 	f.exact("")
 	if text := log.String(); strings.Count(text, `"event":"retry","step":"write","cause":"clickhouse","code":"252"`) == 0 {
 		t.Errorf("the log does not name the retry:\n%s", text)

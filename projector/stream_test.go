@@ -136,6 +136,9 @@ func TestStreamTruncated(t *testing.T) {
 	f.renew(true)
 	f.publishMix(0, 10)
 	f.refuses(streamio.ErrStreamForked, "it ends at 10, before the last commit at 30")
+	if level, err := streamio.ReadLevel(t.Context(), f.js, f.ledger, schema.EventStream); !errors.Is(err, streamio.ErrStreamForked) {
+		t.Errorf("the level is %+v, %v", level, err)
+	}
 }
 
 func TestStreamWithOtherContent(t *testing.T) {

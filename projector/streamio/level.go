@@ -21,7 +21,7 @@ type Level struct {
 }
 
 // Behind returns the number of sequences that are not in the ledger yet.
-func (l Level) Behind() uint64 { return l.Last - min(l.Last, l.Committed) }
+func (l Level) Behind() uint64 { return l.Last - l.Committed }
 
 // ReadLevels asks both servers once for each stream of events.
 func ReadLevels(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) ([]Level, error) {
@@ -38,9 +38,14 @@ func ReadLevels(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (
 	return list, nil
 }
 
-// ReadLevel asks both servers once for one stream.
+// ReadLevel asks both servers once for one stream. ReadLevel returns [ErrStreamForked] if the stream
+// ends before the last commit. It reads the commit first, so that a later commit is no fork.
 func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string) (Level, error) {
 	stream, incarnation, err := OpenStream(ctx, js, name)
+	if err != nil {
+		return Level{}, err
+	}
+	commit, _, err := l.LastCommit(ctx, incarnation)
 	if err != nil {
 		return Level{}, err
 	}
@@ -48,10 +53,12 @@ func ReadLevel(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, na
 	if err != nil {
 		return Level{}, fmt.Errorf("read the stream's state: %w", err)
 	}
-	commit, _, err := l.LastCommit(ctx, incarnation)
 	level := Level{name, incarnation, info.State.LastSeq, commit.Last}
-	if err != nil || level.Behind() == 0 {
-		return level, err
+	if level.Last < level.Committed {
+		return level, fmt.Errorf("%w (stream %s ends at %d, before the last commit at %d)", ErrStreamForked, name, level.Last, level.Committed)
+	}
+	if level.Behind() == 0 {
+		return level, nil
 	}
 	next, err := NextMessage(ctx, stream, commit.Last)
 	if errors.Is(err, ErrNotFound) {

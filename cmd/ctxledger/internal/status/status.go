@@ -37,7 +37,7 @@ type Readiness struct {
 	Ready       bool                `json:"ready"`             // all of the next three
 	NATS        bool                `json:"nats"`              // NATS is connected
 	ClickHouse  bool                `json:"clickhouse"`        // ClickHouse answers
-	Projector   bool                `json:"projector"`         // every stream is projected here or awaited as standby
+	Projector   bool                `json:"projector"`         // every stream is projected here without failures, or awaited as standby
 	Reasons     []string            `json:"reasons,omitempty"` // why the process is not ready
 	Streams     map[string]Progress `json:"streams"`
 	Events      uint64              `json:"events"` // projected since the start, like the next two
@@ -60,12 +60,29 @@ type liveness struct {
 	Stuck []string `json:"stuck,omitempty"` // streams whose projector has work and makes no step
 }
 
-// ready asks both servers and every projector.
-func (p Process) ready(ctx context.Context) Readiness {
-	const patience = 2 * time.Second
+// patience is the time in which ClickHouse must answer a probe.
+const patience = 1500 * time.Millisecond
+
+// maxFailing is how long steps may fail without a commit in a process that is ready.
+const maxFailing = 10 * time.Second
+
+// answers asks ClickHouse, and waits no longer than patience for the answer.
+func (p Process) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r := Readiness{NATS: p.NATS(), ClickHouse: p.ClickHouse(ctx) == nil, Projector: true, Streams: make(map[string]Progress)}
+	answer := make(chan error, 1)
+	go func() { answer <- p.ClickHouse(ctx) }()
+	select {
+	case err := <-answer:
+		return err == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ready asks both servers and every projector. ready takes at most about patience.
+func (p Process) ready(ctx context.Context) Readiness {
+	r := Readiness{NATS: p.NATS(), ClickHouse: p.answers(ctx), Projector: true, Streams: make(map[string]Progress)}
 	if !r.NATS {
 		r.Reasons = append(r.Reasons, "NATS is not connected")
 	}
@@ -86,14 +103,21 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Quarantined += s.Quarantined
 	r.LostFacts += s.Lost
 	r.UnknownKeys = max(r.UnknownKeys, s.UnknownKeys)
-	if h.State == projector.Projecting || h.State == projector.Standby {
+	reason := ""
+	switch {
+	case h.State != projector.Projecting && h.State != projector.Standby:
+		reason = fmt.Sprintf("the projector of %s is %s", stream, h.State)
+		if h.Reason != "" {
+			reason += ": " + h.Reason
+		}
+	case h.Failing >= maxFailing:
+		reason = fmt.Sprintf("the projector of %s has repeated a failed step for %s: %s", stream, h.Failing.Truncate(time.Second), h.Waiting)
+	case s.UnknownKeys > 0:
+		reason = fmt.Sprintf("the projector of %s lacks %d keys that redactions name, and does not recognise their values: add the key files that the log names", stream, s.UnknownKeys)
+	default:
 		return
 	}
 	r.Projector = false
-	reason := fmt.Sprintf("the projector of %s is %s", stream, h.State)
-	if h.Reason != "" {
-		reason += ": " + h.Reason
-	}
 	r.Reasons = append(r.Reasons, reason)
 }
 

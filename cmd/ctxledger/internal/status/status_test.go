@@ -178,6 +178,56 @@ func TestFromStandbyToALedgerThatIsDown(t *testing.T) {
 	second.await(t, "is ready again", func(code int, r Readiness) bool { return code == http.StatusOK && r.Ready })
 }
 
+// TestRefusedWrites: a process whose writes fail for ten seconds is not ready and says why. It is
+// ready again after a commit.
+func TestRefusedWrites(t *testing.T) {
+	t.Parallel()
+	s := embeddedtest.Installation(t)
+	r := begin(t, s)
+	r.await(t, "projects", func(code int, _ Readiness) bool { return code == http.StatusOK })
+	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
+	must(t, err)
+	defer l.Close()
+	conn := l.SQL(nil).Conn
+	must(t, conn.Exec(t.Context(), "INSERT INTO events (stream_seq) VALUES (1)"))
+	must(t, conn.Exec(t.Context(), "ALTER TABLE events MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 1"))
+	e, err := schema.ParseStructured(schema.Golden("context.log.appended"))
+	must(t, err)
+	m := e.Binary()
+	_, err = s.JetStream(t).PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
+	must(t, err)
+	refused := r.await(t, "is not ready", func(code int, _ Readiness) bool { return code == http.StatusServiceUnavailable })
+	if refused.Projector || !refused.NATS || !refused.ClickHouse || len(refused.Reasons) != 1 || !strings.HasSuffix(refused.Reasons[0], ": write: clickhouse 252") {
+		t.Errorf("while writes are refused it is %+v", refused)
+	}
+	must(t, conn.Exec(t.Context(), "ALTER TABLE events RESET SETTING parts_to_delay_insert, parts_to_throw_insert"))
+	r.await(t, "is ready again", func(code int, body Readiness) bool {
+		return code == http.StatusOK && body.Streams[schema.EventStream].Committed == 1
+	})
+}
+
+// TestReadinessOfAProjector: short failures are no reason, and a missing key is one.
+func TestReadinessOfAProjector(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		health projector.Health
+		status projector.Status
+	}{
+		"": {health: projector.Health{State: projector.Projecting, Waiting: "write: clickhouse 252", Failing: 9 * time.Second}},
+		"the projector of S has repeated a failed step for 12s: write: clickhouse 243": {
+			health: projector.Health{State: projector.Projecting, Waiting: "write: clickhouse 243", Failing: 12300 * time.Millisecond}},
+		"the projector of S lacks 2 keys that redactions name, and does not recognise their values: add the key files that the log names": {
+			health: projector.Health{State: projector.Projecting}, status: projector.Status{UnknownKeys: 2}},
+		"the projector of S is stopped: stream_forked": {health: projector.Health{State: projector.Stopped, Reason: "stream_forked"}},
+	} {
+		r := Readiness{Projector: true, Streams: make(map[string]Progress)}
+		r.add("S", c.health, c.status)
+		if got := strings.Join(r.Reasons, "; "); got != want || r.Projector != (want == "") {
+			t.Errorf("%+v gives %q, %v", c, got, r.Projector)
+		}
+	}
+}
+
 func TestScrape(t *testing.T) {
 	t.Parallel()
 	s := embeddedtest.Installation(t)
