@@ -15,18 +15,35 @@ import (
 	"strings"
 )
 
-// ErrHost means that the host is not a name or an address. Permanent.
+// ErrHost means that the host is not a name or an address, or has a port that is not valid.
+// Permanent.
 var ErrHost = errors.New("bad host")
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+
+// endpoint returns a host and a port for clients. The port is the usual one of the server if host has
+// none. An IPv6 address with a port has brackets, as in [::1]:4222.
+func (s Server) endpoint(host string) (string, error) {
+	port := strconv.Itoa(s.port)
+	if name, given, err := net.SplitHostPort(host); err == nil {
+		if n, err := strconv.ParseUint(given, 10, 16); err != nil || n == 0 {
+			return "", fmt.Errorf("%w %q: the port must be a number from 1 to 65535", ErrHost, host)
+		}
+		host, port = name, given
+	}
+	if !hostPattern.MatchString(host) {
+		return "", fmt.Errorf("%w %q: set it to the name or address of the server for clients", ErrHost, host)
+	}
+	return net.JoinHostPort(host, port), nil
+}
 
 // ErrSecret means that a file of secrets/ cannot be parsed. Permanent: remove the file, and the
 // next Write makes a new password.
 var ErrSecret = errors.New("a file of secrets is damaged")
 
 // Write writes the configuration for the tenants into dir, in the layout of the package comment.
-// Write returns the paths of the files, relative to dir. Clients connect to the server at host.
-// Only the owner can read the files in secrets/.
+// Write returns the paths of the files, relative to dir. Clients connect to the server at host,
+// which may have a port. Only the owner can read the files in secrets/.
 //
 // Write keeps existing passwords, so it can be called again, for other tenants or another host. A
 // tenant that is left out loses its user when the servers read the new files. The tenant's file
@@ -36,13 +53,14 @@ var ErrSecret = errors.New("a file of secrets is damaged")
 // Errors: ErrTenant, ErrHost, ErrSecret, and errors of the disk.
 func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 	files, err := s.Files(tenants...)
-	if err == nil && !hostPattern.MatchString(host) {
-		err = fmt.Errorf("%w %q: set it to the name or address of the server for clients", ErrHost, host)
-	}
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.secrets(dir, host, tenants)
+	endpoint, err := s.endpoint(host)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := s.secrets(dir, endpoint, tenants)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +82,7 @@ func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 
 // secrets returns a file with the address of each user. The last file holds all hashes, so a
 // server never has a password that no client has.
-func (s Server) secrets(dir, host string, tenants []string) ([]File, error) {
+func (s Server) secrets(dir, endpoint string, tenants []string) ([]File, error) {
 	list, err := parseTenants(tenants)
 	if err != nil {
 		return nil, err
@@ -81,7 +99,7 @@ func (s Server) secrets(dir, host string, tenants []string) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("hash a password: %w", err)
 		}
-		address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: net.JoinHostPort(host, strconv.Itoa(s.port)), Path: u.path}
+		address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: endpoint, Path: u.path}
 		files = append(files, File{name, variable(s.client, address.String())})
 		hashes.WriteString(variable(u.variable, hash))
 	}

@@ -93,6 +93,22 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
+func TestHostWithPort(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"h": "h:4222", "h:5222": "h:5222", "10.0.0.1:1": "10.0.0.1:1", "::1": "[::1]:4222", "[::1]:5222": "[::1]:5222",
+	} {
+		dir := t.TempDir()
+		if _, err := deploy.NATS().Write(dir, host); err != nil {
+			t.Errorf("host %q: %v", host, err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "secrets", "nats-admin.env"))
+		if err != nil || !strings.HasSuffix(string(text), "@"+want+"'\n") {
+			t.Errorf("host %q gives %q, %v", host, text, err)
+		}
+	}
+}
+
 func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][]string{{""}, {"a b"}, {"a.b"}, {"*"}, {"ü"}, {"-a"}, {"a'b"}, {strings.Repeat("a", 65)}, {"a-b", "a_b"}, {"a", "A"}, {"a", "a"}} {
@@ -106,7 +122,7 @@ func TestWriteRefuses(t *testing.T) {
 			}
 		}
 	}
-	for _, host := range []string{"", "a b", "a'", "u@h", "h/x", "h\n"} {
+	for _, host := range []string{"", "a b", "a'", "u@h", "h/x", "h\n", "h:", "h:0", "h:65536", "h:x", "[::1", ":4222"} {
 		if _, err := deploy.NATS().Write(t.TempDir(), host); !errors.Is(err, deploy.ErrHost) {
 			t.Errorf("host %q: %v", host, err)
 		}

@@ -62,7 +62,7 @@ func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *
 	f := cmd.Flags()
 	f.StringArrayVar(&tenants, "tenant", []string{schema.DefaultTenant}, "a tenant of the node; may be repeated")
 	f.StringVar(&out, "out", "", "write into this folder, with passwords, instead of printing")
-	f.StringVar(&host, "host", "localhost", "where clients find the server")
+	f.StringVar(&host, "host", "localhost", "where clients find the server: a name or an address, with a port if it is not the usual one")
 	return cmd
 }
 
