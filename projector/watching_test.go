@@ -85,20 +85,55 @@ func named(query string) (names []string) {
 	return names
 }
 
-func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
-	t.Parallel()
-	var rules struct {
-		Groups []struct {
-			Name  string
-			Rules []struct {
-				Alert, Expr, For    string
-				Labels, Annotations map[string]string
-			}
+// rules are the alert rules of deploy/grafana.
+type rules struct {
+	Groups []struct {
+		Name  string
+		Rules []struct {
+			Alert, Expr, For    string
+			Labels, Annotations map[string]string
 		}
 	}
-	if err := yaml.UnmarshalWithOptions([]byte(watching(t, "alerts.yml")), &rules, yaml.Strict()); err != nil {
+}
+
+func readRules(t *testing.T) (r rules) {
+	t.Helper()
+	if err := yaml.UnmarshalWithOptions([]byte(watching(t, "alerts.yml")), &r, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestRunbook: the runbook has one section for each alert, in the order of the rules, and each
+// section says the same four things.
+func TestRunbook(t *testing.T) {
+	t.Parallel()
+	var alerts, sections []string
+	for _, group := range readRules(t).Groups {
+		for _, r := range group.Rules {
+			alerts = append(alerts, r.Alert)
+		}
+	}
+	_, text, _ := strings.Cut(watching(t, filepath.Join("..", "RUNBOOK.md")), "\n## ")
+	for section := range strings.SplitSeq(text, "\n## ") {
+		name, body, _ := strings.Cut(section, "\n")
+		sections = append(sections, name)
+		at := -1
+		for _, part := range []string{"\n**Meaning.** ", "\n**See.** ", "\n**Do.**\n1. ", "\n**Never.** "} {
+			next := strings.Index(body, part)
+			if next <= at || strings.Count(body, part) != 1 {
+				t.Errorf("%s: %q is not there once, in its place", name, part)
+			}
+			at = next
+		}
+	}
+	if !slices.Equal(alerts, sections) {
+		t.Errorf("the rules have %q, the runbook has %q", alerts, sections)
+	}
+}
+
+func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
+	t.Parallel()
 	var dashboard struct {
 		Panels []struct {
 			Title   string `json:"title"`
@@ -126,12 +161,11 @@ func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
 			}
 		}
 	}
-	explained := watching(t, "README.md")
-	for _, group := range rules.Groups {
+	for _, group := range readRules(t).Groups {
 		for _, r := range group.Rules {
 			check(r.Alert, r.Expr)
-			if !strings.Contains(explained, "\n| `"+r.Alert+"` |") || r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
-				t.Errorf("%s is not explained, or has no severity or summary", r.Alert)
+			if r.Labels["severity"] == "" || r.Annotations["summary"] == "" {
+				t.Errorf("%s has no severity or summary", r.Alert)
 			}
 		}
 	}

@@ -106,9 +106,11 @@ func TestEveryExampleParses(t *testing.T) {
 			}
 		}
 	}
-	for _, block := range strings.Split(readRepository(t, "BENCHMARKS.md"), "`") {
-		if strings.HasPrefix(block, "ctxledger ") {
-			check(strings.TrimSpace(block))
+	for _, text := range []string{readRepository(t, "BENCHMARKS.md"), readRepository(t, "deploy", "RUNBOOK.md")} {
+		for _, block := range strings.Split(text, "`") {
+			if strings.HasPrefix(block, "ctxledger ") {
+				check(strings.TrimSpace(block))
+			}
 		}
 	}
 	if n < 100 {
