@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/producer/gateway"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -91,6 +92,9 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/cloudevents+json")
+		if path == gateway.LogsPath {
+			request.Header.Set("Content-Type", "application/json")
+		}
 		request.SetBasicAuth("anyone", tokens[name])
 		response, err := client.Do(request)
 		if err != nil {
@@ -166,6 +170,7 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 	if status, text := ask("other", "/api/v1/sessions", ""); status != http.StatusOK || !strings.Contains(text, `"s-1"`) {
 		t.Errorf("the sessions of the other tenant are %d %s", status, text)
 	}
+	telemetryOfTheTenant(t, data, ask)
 	if _, stderr, code := ctxledger(t, "token", "revoke", "--file", file, "--name", "other"); code != cli.ExitDone {
 		t.Error(stderr)
 	}
@@ -175,6 +180,29 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 		}
 		if time.Now().After(end) {
 			t.Fatal("a revoked token is valid")
+		}
+	}
+}
+
+// telemetryOfTheTenant sends OTLP with each token. A call belongs to the tenant of the token only.
+func telemetryOfTheTenant(t *testing.T, data string, ask func(name, path, body string) (int, string)) {
+	t.Helper()
+	body := string(readRepository(t, "producer", "capture", "otlp", "testdata", "genai-event.json"))
+	const trace = "5b8efff798038103d269b633813fc60" // the session of a call without a conversation
+	for name, last := range map[string]string{"other": "a", "own": "b"} {
+		if status, text := ask(name, gateway.LogsPath, strings.ReplaceAll(body, trace+"c", trace+last)); status != http.StatusOK {
+			t.Fatalf("OTLP with the token %s: %d %s", name, status, text)
+		}
+	}
+	const calls = `SELECT arrayStringConcat(arraySort(groupUniqArray(concat(tenant, ' ', right(session_id, 1)))), '|') AS found
+		FROM events WHERE session_id LIKE 'trace_` + trace + `%'`
+	for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+		rows := askCLI(t, data, "--sql", calls)
+		if rows[0]["found"] == "acme a|default b" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the calls have the tenants and sessions %v", rows)
 		}
 	}
 }

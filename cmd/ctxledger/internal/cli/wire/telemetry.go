@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"net/url"
 	"sync"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -11,30 +12,46 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Telemetry records the model calls of OTLP bodies, for the default tenant and without text. Its
-// recorder and its outbox are opened with the first body. Safe for concurrent use.
+// Telemetry records the model calls of OTLP bodies without text. Each tenant has a recorder and an
+// outbox of its own, which are opened with the tenant's first body. Safe for concurrent use.
 type Telemetry struct {
 	ctx     context.Context
 	app     *cli.App
 	address func() (string, error)
 
-	mu        sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the fields below
+	tenants map[string]tenantTelemetry
+	closed  bool
+}
+
+// tenantTelemetry is the recorder of one tenant.
+type tenantTelemetry struct {
 	recording *recording
 	reporter  *otlp.Reporter
-	closed    bool
 }
 
 // NewTelemetry returns a Telemetry for the stream whose address a function tells.
 func NewTelemetry(ctx context.Context, a *cli.App, address func() (string, error)) *Telemetry {
-	return &Telemetry{ctx: ctx, app: a, address: address}
+	return &Telemetry{ctx: ctx, app: a, address: address, tenants: make(map[string]tenantTelemetry)}
 }
 
-// telemetrySlots are the folders of the recorders of telemetry: up and serve can run at once.
-var telemetrySlots = []string{"telemetry", "telemetry-1", "telemetry-2", "telemetry-3"}
+// telemetrySlots returns the folders of a tenant's recorders of telemetry: up and serve can run at
+// once. No two tenants have a folder in common, because an escaped name has no "#" and no separator.
+func telemetrySlots(tenant string) []string {
+	folder, separator := "telemetry", "-"
+	if tenant != schema.DefaultTenant {
+		folder, separator = folder+"."+url.PathEscape(tenant), "#"
+	}
+	slots := []string{folder}
+	for _, n := range []string{"1", "2", "3"} {
+		slots = append(slots, folder+separator+n)
+	}
+	return slots
+}
 
 // Report implements [gateway.Telemetry].
 func (t *Telemetry) Report(ctx context.Context, tenant string, logs, fromJSON bool, body []byte) (int, string, gateway.TelemetryOutcome) {
-	reporter, err := t.open()
+	reporter, err := t.open(schema.TenantOf(tenant))
 	if err != nil {
 		t.app.Log().Warn("telemetry is not recorded", "error", err)
 		return 0, "", gateway.TelemetryBusy
@@ -51,33 +68,37 @@ func (t *Telemetry) Report(ctx context.Context, tenant string, logs, fromJSON bo
 	return refused, message, gateway.TelemetryTaken
 }
 
-func (t *Telemetry) open() (*otlp.Reporter, error) {
+func (t *Telemetry) open(tenant string) (*otlp.Reporter, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case t.closed:
+	if t.closed {
 		return nil, errors.New("the server ends")
-	case t.reporter != nil:
-		return t.reporter, nil
+	}
+	if own, ok := t.tenants[tenant]; ok {
+		return own.reporter, nil
 	}
 	address, err := t.address()
 	if err != nil {
 		return nil, err
 	}
-	r, err := open(t.ctx, t.app, address, recordFlags{tenant: schema.DefaultTenant}, false, telemetrySlots)
+	r, err := open(t.ctx, t.app, address, recordFlags{tenant: tenant}, false, telemetrySlots(tenant))
 	if err != nil {
 		return nil, err
 	}
-	t.recording, t.reporter = r, otlp.NewReporter(r.Recorder, schema.DefaultTenant)
-	return t.reporter, nil
+	own := tenantTelemetry{r, otlp.NewReporter(r.Recorder, tenant)}
+	t.tenants[tenant] = own
+	return own.reporter, nil
 }
 
 // Close records what waits.
 func (t *Telemetry) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed = true; t.recording != nil {
-		t.recording.end(context.WithoutCancel(t.ctx))
+	t.closed = true
+	var ends sync.WaitGroup
+	for _, own := range t.tenants {
+		ends.Go(func() { own.recording.end(context.WithoutCancel(t.ctx)) })
 	}
-	t.recording, t.reporter = nil, nil
+	ends.Wait()
+	clear(t.tenants)
 }
