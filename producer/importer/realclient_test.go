@@ -361,6 +361,9 @@ func TestWindowsOfCodex(t *testing.T) {
 	}
 }
 
+// equalCount reports whether a count is known and is the one that the server sent.
+func equalCount(read *int64, sent int64) bool { return read != nil && *read == sent }
+
 // TestBodiesOfClaudeCode imports the bodies that the real Claude Code keeps of its calls. Each
 // window equals the request that the server received, block for block, except for the reasoning
 // that the client hides.
@@ -406,8 +409,11 @@ func TestBodiesOfClaudeCode(t *testing.T) {
 				if reasons := slices.ContainsFunc(wire.Blocks, func(b dialect.Block) bool { return b.Kind == "reasoning" }); reasons != (difference != "") || reasons != (usage.Coverage == schema.CoveragePartial) {
 					t.Errorf("%s: %s, %s %v", request.MessageID, difference, usage.Coverage, usage.CoverageReasons)
 				}
-				if sent := request.Answer.Usage; *usage.Usage.UncachedInput != sent.Input || *usage.Usage.Output != sent.Output || *usage.Usage.CacheRead != sent.CacheRead {
-					t.Errorf("%s has the usage %+v", request.MessageID, usage.Usage)
+				sent, read := request.Answer.Usage, usage.Usage
+				if !equalCount(read.UncachedInput, sent.Input) || !equalCount(read.Output, sent.Output) || !equalCount(read.CacheRead, sent.CacheRead) {
+					text, _ := json.Marshal(read)
+					kept, _ := os.ReadFile(index)
+					t.Errorf("%s has the usage %s of %+v, the client kept %s", request.MessageID, text, sent, kept)
 				}
 			}
 			t.Logf("%d calls, %d with hidden reasoning, %v", len(calls), hidden, got.report.Ignored)
