@@ -366,7 +366,8 @@ func equalCount(read *int64, sent int64) bool { return read != nil && *read == s
 
 // TestBodiesOfClaudeCode imports the bodies that the real Claude Code keeps of its calls. Each
 // window equals the request that the server received, block for block, except for the reasoning
-// that the client hides.
+// that the client hides. On a busy machine the client can end before it has kept the response of a
+// call; the import counts this request.
 func TestBodiesOfClaudeCode(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"edits", "sub-agent that is awaited", "compaction", "faults", "tools"} {
@@ -389,13 +390,14 @@ func TestBodiesOfClaudeCode(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls, windows, hidden := got.calls(t), got.windows(t), 0
+			var missing []string
 			for _, request := range server.Calls() {
 				if request.Status != 200 || request.Answer.Fault.CutAfter > 0 {
 					continue
 				}
 				usage := calls[request.MessageID]
 				if usage == nil {
-					t.Errorf("%s is missing", request.MessageID)
+					missing = append(missing, request.MessageID)
 					continue
 				}
 				wire, err := dialect.AnthropicMessages.ReadRequest(request.Body)
@@ -415,6 +417,9 @@ func TestBodiesOfClaudeCode(t *testing.T) {
 					kept, _ := os.ReadFile(index)
 					t.Errorf("%s has the usage %s of %+v, the client kept %s", request.MessageID, text, sent, kept)
 				}
+			}
+			if len(missing) > min(1, got.report.Ignored["request without a response"]) {
+				t.Errorf("%v are missing, of which the import counts %v", missing, got.report.Ignored)
 			}
 			t.Logf("%d calls, %d with hidden reasoning, %v", len(calls), hidden, got.report.Ignored)
 			if len(got.report.Problems) > 0 || (name == "tools") != (hidden > 0) {
