@@ -25,8 +25,9 @@ const (
 type credentials struct {
 	inner producer.Detector // nil for none
 
-	mu     sync.Mutex // guards values
-	values []string   // the longest unused first
+	mu     sync.Mutex     // guards the fields below
+	values []string       // the longest unused first
+	held   map[string]int // how many exchanges that are being recorded have a value; it is not forgotten
 }
 
 // use makes the values the last that are forgotten.
@@ -37,10 +38,28 @@ func (c *credentials) use(values []string) {
 		if at := slices.Index(c.values, value); at >= 0 {
 			c.values = slices.Delete(c.values, at, at+1)
 		}
-		if c.values = append(c.values, value); len(c.values) > maxCredentials {
-			c.values = slices.Delete(c.values, 0, 1)
+		c.values = append(c.values, value)
+		first := slices.IndexFunc(c.values, func(v string) bool { return c.held[v] == 0 })
+		if len(c.values) > maxCredentials && first >= 0 {
+			c.values = slices.Delete(c.values, first, first+1)
 		}
 	}
+}
+
+// hold keeps the values until release is called, however many other requests come meanwhile.
+func (c *credentials) hold(values []string) (release func()) {
+	count := func(n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, value := range values {
+			if c.held[value] += n; c.held[value] == 0 {
+				delete(c.held, value)
+			}
+		}
+	}
+	count(1)
+	c.use(values)
+	return func() { count(-1) }
 }
 
 // credentialHeaders hold a credential. Their values are withheld from all facts.

@@ -16,7 +16,7 @@ import (
 
 // record turns the copies of an exchange into facts and sends them.
 func (r *Recorder) record(t *Tap) error {
-	r.credentials.use(t.head.credentials)
+	defer r.credentials.hold(t.head.credentials)()
 	partial, err := t.read()
 	if err != nil {
 		r.counts.unread.Add(1)

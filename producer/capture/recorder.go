@@ -70,7 +70,7 @@ func Open(ctx context.Context, c Config) (*Recorder, error) {
 	r := &Recorder{
 		config: c, source: "urn:ctxledger:capture:" + c.Instance,
 		backlog:     backlog{most: c.MaxWaiting, changed: make(chan struct{})},
-		credentials: &credentials{inner: c.Detector},
+		credentials: &credentials{inner: c.Detector, held: make(map[string]int)},
 	}
 	masks := producer.Config{Tenant: c.Tenant, Instance: c.Instance, Guard: c.Guard, Detector: r.credentials, Key: c.Keys.Current()}
 	var err error

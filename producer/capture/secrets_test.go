@@ -117,6 +117,31 @@ func TestPlantedSecrets(t *testing.T) {
 	}
 }
 
+// TestCredentialsOfARecordingAreHeld: the credentials of an exchange are known until it is recorded,
+// however many requests of others come meanwhile, and are forgotten after that.
+func TestCredentialsOfARecordingAreHeld(t *testing.T) {
+	t.Parallel()
+	c := &credentials{held: make(map[string]int)}
+	others := func() {
+		for i := range 2 * maxCredentials {
+			c.use([]string{fmt.Sprint("key-of-another-", i)})
+		}
+	}
+	first, second := c.hold([]string{"key-of-both", "key-of-one"}), c.hold([]string{"key-of-both"})
+	for _, step := range []struct {
+		then func()
+		want int
+	}{{others, 2}, {first, 2}, {others, 1}, {second, 1}, {others, 0}} {
+		step.then()
+		if found := len(c.Detect(t.Context(), "key-of-both and key-of-one")); found != step.want {
+			t.Errorf("%d credentials are known, want %d", found, step.want)
+		}
+	}
+	if len(c.values) != maxCredentials || len(c.held) != 0 {
+		t.Errorf("%d values and %d held are left", len(c.values), len(c.held))
+	}
+}
+
 // TestPlantedSecretsOfWebSockets: of 1,000 secrets in the handshakes and the messages of WebSockets none
 // reaches a fact, a log line or a file, also when many others passed since a handshake; nor does a
 // person's id.
