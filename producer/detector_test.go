@@ -117,6 +117,48 @@ func TestDetectedIsBounded(t *testing.T) {
 	}
 }
 
+// TestFindingsOfOneFact: a fact with values that the client knows and with new ones keeps none of
+// them, also when the new ones push the known ones out, and when they are more than the client keeps.
+func TestFindingsOfOneFact(t *testing.T) {
+	t.Parallel()
+	b := bustest.Start(t)
+	client := newClient(t, b, guarding(t), func(c *Config) {
+		c.Detector = detector(func(text string) (found []redact.Value) {
+			for word := range strings.FieldsSeq(text) {
+				if strings.HasPrefix(word, "planted-") {
+					found = append(found, redact.Withhold(word, "policy:found", "secret"))
+				}
+			}
+			return found
+		})
+	})
+	planted := func(from, to int) (text string) {
+		for i := from; i < to; i++ {
+			text += fmt.Sprintf(" planted-%05d", i)
+		}
+		return text
+	}
+	for _, text := range []string{
+		planted(0, 3), planted(3, 3+maxDetected/2), planted(200, 200+maxDetected/2-4), planted(0, 3) + planted(400, 402),
+		planted(1000, 1000+3*maxDetected), planted(0, 1) + planted(1000, 1001) + planted(5000, 5000+maxDetected),
+	} {
+		if _, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: "i", Reason: text}, schema.Correlation{SessionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := client.withheld.guard().Len(); n > maxDetected+1 {
+			t.Errorf("%d values are held", n)
+		}
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range b.Events(t) {
+		if at := strings.Index(string(e.Data), "planted-"); at >= 0 {
+			t.Errorf("%s keeps %s and %d more", e.Type, e.Data[at:at+13], strings.Count(string(e.Data), "planted-")-1)
+		}
+	}
+}
+
 // TestDetectorPanics: the fact is refused, and the runtime continues.
 func TestDetectorPanics(t *testing.T) {
 	t.Parallel()

@@ -43,13 +43,17 @@ func (e *WithheldError) Unwrap() error { return ErrWithheld }
 // lists the violations of the original event. The result lists the violations of the masked
 // event.
 func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.Violations) ([]redact.Hit, schema.Violations, error) {
-	masked, hits, err := w.mask(e)
+	guard := w.guard()
+	masked, hits, err := mask(guard, e)
 	if err != nil {
 		return nil, nil, err
 	}
-	more, err := w.detect(ctx, e, masked)
-	if more {
-		masked, hits, err = w.mask(e)
+	found, err := w.detect(ctx, e, masked)
+	if err != nil {
+		return nil, nil, err
+	}
+	if larger := w.add(guard, found); larger != guard {
+		masked, hits, err = mask(larger, e)
 	}
 	if err != nil || len(hits) == 0 {
 		return nil, violations, err
@@ -62,10 +66,9 @@ func (w *withheld) hide(ctx context.Context, e *schema.Event, violations schema.
 	return hits, now, nil
 }
 
-// mask returns the event's data with withheld values masked. mask refuses an event with a
-// withheld value in its attributes or in the ids of its data.
-func (w *withheld) mask(e *schema.Event) ([]byte, []redact.Hit, error) {
-	guard := w.guard()
+// mask returns the event's data with the values of the guard masked. mask refuses an event with
+// such a value in its attributes or in the ids of its data.
+func mask(guard *redact.Guard, e *schema.Event) ([]byte, []redact.Hit, error) {
 	if guard.Len() == 0 {
 		return e.Data, nil, nil
 	}
@@ -247,8 +250,8 @@ type Detector interface {
 	Detect(ctx context.Context, text string) []redact.Value
 }
 
-// maxDetected is the largest number of detected values that a client keeps. The next value
-// drops the older half. The detector finds the dropped values again if they occur again.
+// maxDetected is the largest number of detected values that a client keeps. Values beyond it drop
+// all but the last half. The detector finds the dropped values again if they occur again.
 const maxDetected = 256
 
 // withheld holds the withheld values of a client: the values of Config.Guard and the
@@ -271,39 +274,54 @@ func newWithheld(configured *redact.Guard, detector Detector) *withheld {
 // guard returns the guard of all values that are known now.
 func (w *withheld) guard() *redact.Guard { return w.known.Load() }
 
-// detect passes the fact of e to the detector and reports whether it found a secret.
-// Redactions are skipped, because they hold only ids, policies and fingerprints.
-func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (bool, error) {
+// detect passes the fact of e to the detector and returns the secrets that it found. Redactions are
+// skipped, because they hold only ids, policies and fingerprints.
+func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) ([]redact.Value, error) {
 	if w.detector == nil || e.EventType() == schema.TypeRedactionApplied {
-		return false, nil
+		return nil, nil
 	}
-	found, err := work(ctx, func(ctx context.Context) ([]redact.Value, error) {
+	return work(ctx, func(ctx context.Context) ([]redact.Value, error) {
 		return w.detector.Detect(ctx, texts(masked)), nil
 	})
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
-	return w.add(found), nil
 }
 
-// add withholds the detected values and reports whether a value was new. add skips a value
-// that is part of its policy's name, because the name is not secret.
-func (w *withheld) add(found []redact.Value) bool {
+// add withholds the values that were found in a fact, from now on. It returns the guard for this
+// fact: the given guard with all found values, also those that the client drops at once.
+func (w *withheld) add(guard *redact.Guard, found []redact.Value) *redact.Guard {
+	if len(found) == 0 {
+		return guard
+	}
+	larger, fresh := with(guard, found)
+	if larger.Len() == guard.Len() {
+		return guard
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.known.Load()
-	guard := before
-	if len(w.detected)+len(found) > maxDetected {
-		w.detected = append([]redact.Value(nil), w.detected[len(w.detected)/2:]...)
-		guard, _ = w.configured.With(w.detected...) // With has already checked all values
+	known := larger
+	switch w.detected = append(w.detected, fresh...); {
+	case len(w.detected) > maxDetected:
+		w.detected = slices.Clone(w.detected[len(w.detected)-maxDetected/2:])
+		known, _ = with(w.configured, w.detected)
+	case w.known.Load() != guard: // another fact had values meanwhile
+		known, _ = with(w.known.Load(), fresh)
 	}
-	for _, v := range found[:min(len(found), maxDetected/2)] {
-		if larger, err := guard.With(v); err == nil && larger.Len() > guard.Len() {
-			guard, w.detected = larger, append(w.detected, v)
+	w.known.Store(known)
+	return larger
+}
+
+// with returns the guard with further values, and these values. with skips a value that is part of
+// its policy's name, because the name is not secret.
+func with(guard *redact.Guard, values []redact.Value) (*redact.Guard, []redact.Value) {
+	if larger, err := guard.With(values...); err == nil {
+		return larger, values
+	}
+	var fit []redact.Value
+	for _, v := range values {
+		if larger, err := guard.With(v); err == nil {
+			guard, fit = larger, append(fit, v)
 		}
 	}
-	w.known.Store(guard)
-	return guard != before
+	return guard, fit
 }
 
 // texts returns the strings of a JSON document, each on a line after its name. Ids and
