@@ -231,7 +231,7 @@ func TestImportFollows(t *testing.T) {
 }
 
 // TestFollowWaitsForTheStream: a line that is written while the stream is away goes in when it is back.
-// An account that may only publish publishes what is new.
+// A tenant's account cannot read the stream. Its import still publishes only what is new.
 func TestFollowWaitsForTheStream(t *testing.T) {
 	servers := embeddedtest.NATS(t)
 	js := servers.JetStream(t)

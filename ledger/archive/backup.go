@@ -16,7 +16,7 @@ import (
 // unknown.
 type Progress func(done, total uint64)
 
-// ErrNoFolder means that ClickHouse is not configured to write or read the files of backups.
+// ErrNoFolder means that ClickHouse is not configured to write backups.
 var ErrNoFolder = errors.New("ClickHouse may not use the folder of backups: set backups.allowed_path in its configuration, as `ctxledger deploy clickhouse` does")
 
 // Backup copies all tables to a folder below ClickHouse's folder of backups. The server copies
@@ -28,8 +28,7 @@ func (t Tables) Backup(ctx context.Context, folder string, told Progress) error 
 	return nil
 }
 
-// Quiesce waits until ClickHouse neither writes nor reads a folder of backups whose name
-// contains the text. Quiesce asks the server to stop first.
+// Quiesce waits until ClickHouse writes no folder of backups whose name contains the text. Quiesce asks the server to stop first.
 func (t Tables) Quiesce(ctx context.Context, name string) error {
 	params := chsql.Params{"name": chsql.Text(name)}
 	for {
@@ -75,8 +74,8 @@ func (t Tables) run(ctx context.Context, statement, folder string, told Progress
 	}
 	for {
 		var reason string
-		var files, allFiles, done, total uint64
-		found, err := t.sql.First(ctx, "state", chsql.Params{"id": chsql.Text(id)}, &status, &reason, &files, &allFiles, &done, &total)
+		var done, total uint64
+		found, err := t.sql.First(ctx, "state", chsql.Params{"id": chsql.Text(id)}, &status, &reason, &done, &total)
 		switch {
 		case err != nil:
 			return err
@@ -88,7 +87,7 @@ func (t Tables) run(ctx context.Context, statement, folder string, told Progress
 		if told != nil {
 			told(done, total)
 		}
-		if status == "BACKUP_CREATED" || status == "RESTORED" {
+		if status == "BACKUP_CREATED" {
 			return nil
 		}
 		if err := pause(ctx); err != nil {

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 
 // installation is an installation of the test's own, because a test reads the folder of its ClickHouse.
 type installation struct {
+	*embeddedtest.Servers
 	dir    string
 	js     jetstream.JetStream
 	ledger *ledger.Ledger
@@ -42,10 +43,10 @@ type installation struct {
 func install(t *testing.T) installation {
 	t.Helper()
 	in := installation{dir: t.TempDir()}
-	s := embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = in.dir })
-	in.js = s.JetStream(t)
+	in.Servers = embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = in.dir })
+	in.js = in.JetStream(t)
 	var err error
-	if in.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN()); err != nil {
+	if in.ledger, err = ledger.Open(t.Context(), in.ClickHouseDSN()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.ledger.Close() })

@@ -6,14 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
-
-	"github.com/ctxledger/ctxledger/deploy/embedded"
-	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
-	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/shadow"
-	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // TestABackupTakesFewCopies: a full backup takes at most four times as long as a copy of the same
@@ -22,21 +14,8 @@ func TestABackupTakesFewCopies(t *testing.T) {
 	if os.Getenv("CTXLEDGER_MEASURE") == "" {
 		t.Skip("measures: set CTXLEDGER_MEASURE")
 	}
-	in := installation{dir: t.TempDir()}
-	s := embeddedtest.Start(t, func(c *embedded.Config) { c.Dir = in.dir })
-	in.js = s.JetStream(t)
-	var err error
-	if in.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.ledger.Close() })
-	if _, err := shadow.Of(in.ledger).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := streamio.EnsureStreams(t.Context(), in.js); err != nil {
-		t.Fatal(err)
-	}
-	in.fill(t, s.ClickHouseDSN())
+	in := install(t)
+	in.fill(t)
 	bytes := func(dir string) (n int64) {
 		files, err := hashFiles(t.Context(), dir, 0, nil)
 		if err != nil {
@@ -70,7 +49,7 @@ func TestABackupTakesFewCopies(t *testing.T) {
 }
 
 // fill stores 100 MB of messages, and 200 MB of rows that do not compress.
-func (in installation) fill(t *testing.T, dsn string) {
+func (in installation) fill(t *testing.T) {
 	t.Helper()
 	in.publish(t, 1, 1)
 	body := make([]byte, 1000)
@@ -80,16 +59,7 @@ func (in installation) fill(t *testing.T, dsn string) {
 		}
 	}
 	<-in.js.PublishAsyncComplete()
-	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	err = conn.Exec(t.Context(), "INSERT INTO events (incarnation, stream_seq, recorded_at, event_id, data) SELECT generateUUIDv4(), number, now64(9), toString(number), randomPrintableASCII(1000) FROM numbers(250000)")
+	err := in.ledger.SQL(nil).Conn.Exec(t.Context(), "INSERT INTO events (incarnation, stream_seq, recorded_at, event_id, data) SELECT generateUUIDv4(), number, now64(9), toString(number), randomPrintableASCII(1000) FROM numbers(250000)")
 	if err != nil {
 		t.Fatal(err)
 	}

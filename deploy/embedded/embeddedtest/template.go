@@ -92,8 +92,8 @@ func (t *Template) takeSpare() (database string) {
 }
 
 // release empties the database and keeps it for a later test. It drops a database that may differ
-// from a new copy: one without a template, of a failed test, with other definitions, with a
-// database of a rebuild beside it, or with a statement that still runs.
+// from a new copy. This is a database without a template, or a failed test's, or one that empty
+// cannot make new again.
 func (t *Template) release(ctx context.Context, conn driver.Conn, database string, failed bool) error {
 	if t != nil && !failed {
 		kept, err := t.empty(ctx, conn, database)
@@ -110,7 +110,8 @@ func (t *Template) release(ctx context.Context, conn driver.Conn, database strin
 	return conn.Exec(ctx, "DROP DATABASE IF EXISTS "+database+" SYNC")
 }
 
-// empty makes the database a new copy of the template, and reports false if it cannot.
+// empty makes the database a new copy of the template. It reports false if the test has changed
+// definitions, if a rebuild's database is left, or if a statement still runs.
 func (t *Template) empty(ctx context.Context, conn driver.Conn, database string) (bool, error) {
 	var create, tables []string
 	if err := conn.QueryRow(ctx, definitions, database).Scan(&create, &tables); err != nil {

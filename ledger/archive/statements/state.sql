@@ -1,3 +1,3 @@
-SELECT status, error, files_read, num_files, bytes_read, total_size
+SELECT status, error, bytes_read, total_size
 FROM system.backups
 WHERE id = {id:String}

@@ -1,4 +1,4 @@
 SELECT name
 FROM system.tables
-WHERE database = {database:String} AND engine LIKE '%MergeTree' AND name != 'restore_state'
+WHERE database = {database:String} AND engine LIKE '%MergeTree'
 ORDER BY name
