@@ -5,9 +5,9 @@
 //	poll ──────────▶ all logs of the paths ───┘
 //
 // A changed log is parsed again from its start, and package known passes on its new facts. There is
-// no state of a parser. A log of 30 MB takes less than half a second of one CPU, and changes within
-// [gather] cost one parse. This is within a second of a line being written, with one code path for
-// logs that grow, are cut, or are replaced.
+// no state of a parser, and one code path for logs that grow, are cut, or are replaced. Changes within
+// [gather] cost one parse. A new line of a log of 30 MB with 22,000 records was in the stream after
+// 0.7 to 1.0 s, beside the projector on two cores; the counts of the texts were in a cache.
 //
 // Notifications make the follower quick, the poll makes it sure. The poll finds new folders, links
 // to other folders, and changes on file systems that notify nobody. It takes at most a fiftieth of

@@ -70,10 +70,11 @@ published again. --again publishes everything; each fact still counts once.
 An import with other options, or by a later version, tells the log again. One telling
 counts: the one that reaches furthest, then the newest version, then one with text.
 
---follow goes on as the logs grow, until it is interrupted: each new line is in the stream
-within a second. New logs of a folder are followed, too. Facts that a later line may
-change wait for that line; the trajectory of SWE-agent waits until its program ends.
-After an interruption, the next import goes on where this one ended.
+--follow goes on as the logs grow, until it is interrupted. A new line is in the stream
+within a second; a log of more than 30 MB takes longer. New logs of a folder are followed,
+too. Facts that a later line may change wait for that line; the trajectory of SWE-agent
+waits until its program ends. After an interruption, the next import goes on where this
+one ended.
 
 The account of a tenant suffices. An account without access to the stream ends the
 import without waiting for the tables.

@@ -42,12 +42,21 @@ type streamSide struct {
 	sessions  map[string]bool // of the published facts
 }
 
+// followedTexts is the number of texts whose token counts are remembered while logs are followed, at
+// most 160 MB. A log is parsed from its start after each change. With fewer texts than the log has, a
+// cache that drops the oldest first would remember nothing.
+const followedTexts = 1 << 20
+
 func openImport(ctx context.Context, a *cli.App, format model.Format, flags importFlags) (*logImport, error) {
 	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
 	if err != nil {
 		return nil, err
 	}
-	counter := window.NewCounter(window.CounterConfig{})
+	counting := window.CounterConfig{}
+	if flags.follow {
+		counting.CacheEntries = followedTexts
+	}
+	counter := window.NewCounter(counting)
 	im := &logImport{app: a, format: format, flags: flags, parts: make(map[string]model.Report), said: make(map[model.Problem]bool)}
 	im.options = model.Options{
 		Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText, Growing: flags.follow,
