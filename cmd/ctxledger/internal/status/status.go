@@ -66,7 +66,8 @@ const patience = 1500 * time.Millisecond
 // maxFailing is how long steps may fail without a commit in a process that is ready.
 const maxFailing = 10 * time.Second
 
-// answers asks ClickHouse, and waits no longer than patience for the answer.
+// answers asks ClickHouse, and waits no longer than patience for the answer. The client of a server
+// that hangs may wait for a new connection beyond the end of its context.
 func (p Process) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -206,6 +206,21 @@ func TestRefusedWrites(t *testing.T) {
 	})
 }
 
+// TestReadinessDoesNotWaitForAClient: a client that does not answer, and does not end with its
+// context either, holds no probe up.
+func TestReadinessDoesNotWaitForAClient(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	defer close(end)
+	p := Process{
+		Projectors: func() []Projector { return nil }, NATS: func() bool { return true },
+		ClickHouse: func(context.Context) error { <-end; return nil },
+	}
+	if r := p.ready(t.Context()); r.Ready || r.ClickHouse || !slices.Equal(r.Reasons, []string{"ClickHouse does not answer"}) {
+		t.Errorf("it is %+v", r)
+	}
+}
+
 // TestReadinessOfAProjector: short failures are no reason, and a missing key is one.
 func TestReadinessOfAProjector(t *testing.T) {
 	t.Parallel()
