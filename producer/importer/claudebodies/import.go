@@ -160,16 +160,19 @@ func (im *bodyImport) read(e *entry, number int) (x *dialect.Exchange, partial [
 		im.Problem(number, err)
 		return nil, nil, false
 	}
-	answer := x.Dialect.NewReader(200, "application/json")
+	answer, read := x.Dialect.NewReader(200, "application/json"), false
 	if body, err := im.body(e.Response, responseSuffix); err != nil {
 		im.Problem(number, err)
 	} else {
 		_, _ = answer.Write(body)
+		read = true
 	}
 	if x.Answer = answer.Answer(); x.Answer.MessageID != e.Message {
 		if x.Answer.MessageID != "" {
 			im.Problem(number, model.NewLineError(model.ReasonUnexpectedValue, "the response file has another message"))
 			x.Answer = dialect.Answer{Status: 200}
+		} else if read {
+			im.Problem(number, model.NewLineError(model.ReasonMalformedJSON, "the response file has no message: the client may have ended while it wrote"))
 		}
 		x.Answer.MessageID = e.Message
 	}

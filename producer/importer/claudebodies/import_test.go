@@ -225,8 +225,13 @@ func TestBadFolders(t *testing.T) {
 	lost.write("msg_4.request.json", requestOf("one", "two"))
 	lost.line("s", "msg_4", "msg_4.request.json", "msg_4.response.json")
 	lost.line("s", "msg_5", "msg_4.request.json", "msg_1.response.json")
-	if _, report := lost.read(); report.Calls != 3 || len(report.Problems) != 2 {
-		t.Errorf("without responses: %d calls, %v", report.Calls, report.Problems)
+	lost.call("s", "msg_6", "one", "two")
+	for _, text := range []string{"", responseOf("msg_6")[:40], "[]"} { // the client ended while it wrote
+		lost.write("msg_6.response.json", text)
+		_, report := lost.read()
+		if report.Calls != 4 || len(report.Problems) != 3 || report.Problems[2].Line != 4 || report.Problems[2].Reason != model.ReasonMalformedJSON {
+			t.Errorf("with the response %q: %d calls, %v", text, report.Calls, report.Problems)
+		}
 	}
 }
 
