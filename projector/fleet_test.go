@@ -33,7 +33,7 @@ func serverWithoutStreams(t *testing.T) jetstream.JetStream {
 func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
 	t.Helper()
 	js := serverWithoutStreams(t)
-	if _, err := streamio.EnsurePartitions(t.Context(), js, n); err != nil {
+	if _, err := streamio.Ensure(t.Context(), js, streamio.Layout{Partitions: n}); err != nil {
 		t.Fatal(err)
 	}
 	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.Installation(t))

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
@@ -45,6 +46,7 @@ var atEnd []func()
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	embeddedtest.ServeNode()
 	if dir := os.Getenv(childServe); dir != "" {
 		os.Exit(serveNATS(dir))
 	}

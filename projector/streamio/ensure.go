@@ -13,59 +13,77 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// EnsureStreams creates missing streams and buckets. EnsureStreams sets the
-// incarnation of a stream of events without one: the incarnation of its journal, or a new one.
-// EnsureStreams changes nothing else of an existing stream, because the limits belong to the operator.
-// EnsureStreams returns the names of the created streams and buckets. A new installation gets
-// one partition; see [EnsurePartitions].
-func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
-	return EnsurePartitions(ctx, js, 0)
+// Layout says how an installation lies on the NATS servers. A zero member keeps what is there; a new
+// installation then has one partition and one replica.
+type Layout struct {
+	Partitions schema.Partitions
+	Replicas   int // servers that keep each stream and bucket, from 1 to 5
 }
 
-// EnsurePartitions is [EnsureStreams] with the events in n streams. 0 keeps the existing
-// number. EnsurePartitions may be repeated, also after an interruption. Errors: [ErrPartitions]
-// if the existing streams have another number.
-func EnsurePartitions(ctx context.Context, js jetstream.JetStream, n schema.Partitions) ([]string, error) {
-	have, _, err := readPartitions(ctx, js)
+// EnsureStreams is [Ensure] with the layout that is there.
+func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error) {
+	return Ensure(ctx, js, Layout{})
+}
+
+// Ensure creates missing streams and buckets, and raises the number of replicas of those that
+// have fewer than the layout. It sets the incarnation of a stream of events without one: the
+// incarnation of its journal, or a new one. Ensure changes nothing else of an existing stream,
+// because the limits belong to the operator. Ensure returns what it did, such as "created stream
+// CTX". It does not wait for new replicas; see [ReadReplicas]. Ensure may be repeated, also after
+// an interruption.
+//
+// Errors: [ErrPartitions] if the existing streams have another number, [ErrReplicas] if the
+// servers cannot keep that many replicas, or if an existing stream has more.
+func Ensure(ctx context.Context, js jetstream.JetStream, want Layout) ([]string, error) {
+	n, _, err := readPartitions(ctx, js)
 	switch {
 	case errors.Is(err, ErrNoStream):
-		have = max(n, 1)
+		n = max(want.Partitions, 1)
 	case err != nil:
 		return nil, err
 	}
-	if n > 0 && have != n {
-		return nil, fmt.Errorf("%w: the events are in %d, not in %d", ErrPartitions, have, n)
+	if want.Partitions > 0 && n != want.Partitions {
+		return nil, fmt.Errorf("%w: the events are in %d, not in %d", ErrPartitions, n, want.Partitions)
 	}
-	if err := have.Validate(); err != nil {
+	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	var wanted []jetstream.StreamConfig
-	for _, stream := range have.EventStreams() {
-		wanted = append(wanted, withOrigin(streamConfig(stream)))
+	e := ensure{js: js, replicas: want.Replicas}
+	if want.Replicas == 0 {
+		if e.replicas, err = e.replicasOf(ctx, n.Stream(0).Name); err != nil {
+			return nil, err
+		}
+	} else if err := e.checkReplicas(ctx, n); err != nil {
+		return nil, err
+	}
+	for _, stream := range n.EventStreams() {
+		if err := e.stream(ctx, withOrigin(streamConfig(stream))); err != nil {
+			return e.done, err
+		}
 	}
 	for _, stream := range schema.OtherStreams() {
-		wanted = append(wanted, streamConfig(stream))
-	}
-	var created []string
-	for _, config := range wanted {
-		made, err := ensureStream(ctx, js, config)
-		if err != nil {
-			return created, err
-		}
-		if made {
-			created = append(created, "stream "+config.Name)
+		if err := e.stream(ctx, streamConfig(stream)); err != nil {
+			return e.done, err
 		}
 	}
-	for _, config := range []jetstream.KeyValueConfig{lease.BucketConfig(), importsConfig()} {
-		made, err := ensureBucket(ctx, js, config)
-		if err != nil {
-			return created, err
-		}
-		if made {
-			created = append(created, "bucket "+config.Bucket)
+	for _, config := range buckets() {
+		if err := e.bucket(ctx, config); err != nil {
+			return e.done, err
 		}
 	}
-	return created, fenceOff(ctx, js, have)
+	return e.done, fenceOff(ctx, js, n)
+}
+
+// buckets returns the configuration of all buckets.
+func buckets() []jetstream.KeyValueConfig {
+	return []jetstream.KeyValueConfig{lease.BucketConfig(), importsConfig()}
+}
+
+// ensure is one call of [Ensure].
+type ensure struct {
+	js       jetstream.JetStream
+	replicas int      // of what is created, and at least of what is there
+	done     []string // what was created or changed
 }
 
 // streamConfig converts a stream of the contract into the server's configuration.
@@ -117,51 +135,68 @@ func withOrigin(c jetstream.StreamConfig) jetstream.StreamConfig {
 	return c
 }
 
-func ensureBucket(ctx context.Context, js jetstream.JetStream, want jetstream.KeyValueConfig) (made bool, err error) {
-	_, err = js.KeyValue(ctx, want.Bucket)
+// bucket creates a bucket, or raises its replicas.
+func (e *ensure) bucket(ctx context.Context, want jetstream.KeyValueConfig) error {
+	_, err := e.js.KeyValue(ctx, want.Bucket)
 	if err == nil {
-		return false, nil
+		raised, err := e.raise(ctx, "bucket "+want.Bucket, bucketStream(want.Bucket))
+		if err != nil || !raised {
+			return err
+		}
+		return e.settle(ctx, bucketStream(want.Bucket))
 	}
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return false, fmt.Errorf("look up bucket %s: %w", want.Bucket, err)
+		return fmt.Errorf("look up bucket %s: %w", want.Bucket, err)
 	}
-	_, err = js.CreateKeyValue(ctx, want)
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-		return false, fmt.Errorf("create bucket %s: %w", want.Bucket, err)
-	}
-	return err == nil, nil
-}
-
-func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (made bool, err error) {
-	stream, err := js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if _, err := js.CreateStream(ctx, want); err != nil {
-			return false, fmt.Errorf("create stream %s: %w", want.Name, err)
-		}
-		return true, nil
+	want.Replicas = e.replicas
+	_, err = e.js.CreateKeyValue(ctx, want)
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look up stream %s: %w", want.Name, err)
+		return fmt.Errorf("create bucket %s: %w", want.Bucket, refusedReplicas(err, e.replicas))
+	}
+	e.done = append(e.done, "created bucket "+want.Bucket)
+	return nil
+}
+
+// stream creates a stream, or raises its replicas and gives it an incarnation where it needs one.
+func (e *ensure) stream(ctx context.Context, want jetstream.StreamConfig) error {
+	stream, err := e.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		want.Replicas = e.replicas
+		if _, err := e.js.CreateStream(ctx, want); err != nil {
+			return fmt.Errorf("create stream %s: %w", want.Name, refusedReplicas(err, e.replicas))
+		}
+		e.done = append(e.done, "created stream "+want.Name)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", want.Name, err)
+	}
+	if _, err := e.raise(ctx, "stream "+want.Name, want.Name); err != nil {
+		return err
 	}
 	have := stream.CachedInfo().Config
 	id, needsID := want.Metadata[IncarnationKey]
 	if !needsID || have.Metadata[IncarnationKey] != "" {
-		return false, nil
+		return nil
 	}
+	have.Replicas = max(have.Replicas, e.replicas)
 	have.Metadata = maps.Clone(have.Metadata)
 	if have.Metadata == nil {
 		have.Metadata = make(map[string]string)
 	}
 	// A stream without metadata counts as the stream that was projected. If it is another
 	// stream, the projector reports a fork. A new incarnation would project every event twice.
-	if journalled, err := lease.JournalledIncarnation(ctx, js, want.Name); err != nil {
-		return false, err
+	if journalled, err := lease.JournalledIncarnation(ctx, e.js, want.Name); err != nil {
+		return err
 	} else if journalled != "" {
 		id = journalled
 	}
 	have.Metadata[IncarnationKey] = id
-	if _, err := js.UpdateStream(ctx, have); err != nil {
-		return false, fmt.Errorf("give stream %s an incarnation: %w", want.Name, err)
+	if _, err := e.js.UpdateStream(ctx, have); err != nil {
+		return fmt.Errorf("give stream %s an incarnation: %w", want.Name, err)
 	}
-	return false, nil
+	return nil
 }

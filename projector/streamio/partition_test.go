@@ -17,14 +17,14 @@ func emptyServer(t *testing.T) jetstream.JetStream {
 	return embeddedtest.NATS(t).JetStream(t)
 }
 
-func TestEnsurePartitions(t *testing.T) {
+func TestEnsureSeveralPartitions(t *testing.T) {
 	t.Parallel()
 	js := emptyServer(t)
 	if _, err := ReadPartitions(t.Context(), js); !errors.Is(err, ErrNoStream) {
 		t.Fatal(err)
 	}
-	created, err := EnsurePartitions(t.Context(), js, 4)
-	if err != nil || !slices.Contains(created, "stream CTX_3") || slices.Contains(created, "stream CTX") {
+	created, err := Ensure(t.Context(), js, Layout{Partitions: 4})
+	if err != nil || !slices.Contains(created, "created stream CTX_3") || slices.Contains(created, "created stream CTX") {
 		t.Fatal(created, err)
 	}
 	var incarnations []string
@@ -36,12 +36,12 @@ func TestEnsurePartitions(t *testing.T) {
 		incarnations = append(incarnations, incarnation.String())
 	}
 	for _, n := range []schema.Partitions{0, 4} {
-		if created, err := EnsurePartitions(t.Context(), js, n); err != nil || len(created) > 0 {
+		if created, err := Ensure(t.Context(), js, Layout{Partitions: n}); err != nil || len(created) > 0 {
 			t.Errorf("%d again: %v %v", n, created, err)
 		}
 	}
 	for _, n := range []schema.Partitions{1, 2, 8, 3} {
-		if created, err := EnsurePartitions(t.Context(), js, n); !errors.Is(err, ErrPartitions) || len(created) > 0 {
+		if created, err := Ensure(t.Context(), js, Layout{Partitions: n}); !errors.Is(err, ErrPartitions) || len(created) > 0 {
 			t.Errorf("%d of 4: %v %v", n, created, err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestEnsurePartitions(t *testing.T) {
 	if _, err := ReadPartitions(t.Context(), js); !errors.Is(err, ErrNoStream) {
 		t.Error(err)
 	}
-	if created, err := EnsureStreams(t.Context(), js); err != nil || !slices.Equal(created, []string{"stream CTX_1"}) {
+	if created, err := EnsureStreams(t.Context(), js); err != nil || !slices.Equal(created, []string{"created stream CTX_1"}) {
 		t.Error(created, err)
 	}
 	if n, err := ReadPartitions(t.Context(), js); err != nil || n != 4 {
@@ -63,7 +63,7 @@ func TestEnsurePartitions(t *testing.T) {
 func TestEnsureOnePartition(t *testing.T) {
 	t.Parallel()
 	js := emptyServer(t)
-	if created, err := EnsurePartitions(t.Context(), js, 3); err == nil || len(created) > 0 {
+	if created, err := Ensure(t.Context(), js, Layout{Partitions: 3}); err == nil || len(created) > 0 {
 		t.Errorf("3: %v %v", created, err)
 	}
 	if _, err := EnsureStreams(t.Context(), js); err != nil {
@@ -79,7 +79,7 @@ func TestEnsureOnePartition(t *testing.T) {
 	if n, err := ReadPartitions(t.Context(), js); err != nil || n != 1 {
 		t.Error(n, err)
 	}
-	if _, err := EnsurePartitions(t.Context(), js, 2); !errors.Is(err, ErrPartitions) {
+	if _, err := Ensure(t.Context(), js, Layout{Partitions: 2}); !errors.Is(err, ErrPartitions) {
 		t.Error(err)
 	}
 }

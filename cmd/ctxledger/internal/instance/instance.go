@@ -100,7 +100,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.JetStream, err = jetstream.New(i.NATS); err != nil {
 		return nil, fmt.Errorf("use jetstream: %w", err)
 	}
-	if _, err = streamio.EnsurePartitions(ctx, i.JetStream, c.Partitions); err != nil {
+	if _, err = streamio.Ensure(ctx, i.JetStream, streamio.Layout{Partitions: c.Partitions}); err != nil {
 		return nil, err
 	}
 	partitions, err := streamio.ReadPartitions(ctx, i.JetStream)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -17,6 +19,7 @@ import (
 
 func MigrateCommand(a *cli.App) *cobra.Command {
 	var partitions int
+	var layout streamio.Layout
 	var readers []string
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -36,6 +39,11 @@ fixed when the streams are created. The default is one stream, CTX. Producers an
 projectors read N from the server. Order and identity of an event hold within its
 stream.
 
+--replicas 3 keeps every stream and bucket on three servers of a NATS cluster, and raises
+those that have fewer replicas. The command waits until the new replicas have all
+messages; it may be interrupted and run again. It refuses a number for which there are
+not enough servers. The default is as many as there are, or 1.
+
 --reader T makes the database ctxledger_of_T for the SQL of tenant T. It has one view for
 each view of the ledger, with the rows of T. The user reader_T may read nothing else. Each
 later migrate renews these databases after a change of a view. For this, the user of the
@@ -52,25 +60,33 @@ To change the number of streams:
   4. Run migrate with the new number.
 Rows in the tables stay, and repeated events are still recognised.`,
 		Example: `  ctxledger migrate --partitions 4
+  ctxledger migrate --replicas 3
   ctxledger migrate --reader acme --reader umbrella
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			layout.Partitions = schema.Partitions(partitions)
 			if err := CheckPartitions(partitions); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("replicas") && layout.Replicas < 1 {
+				return cli.UsageError("--replicas %d: want a number from 1 to 5", layout.Replicas)
 			}
 			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
 			}
-			created, err := streamio.EnsurePartitions(cmd.Context(), js, schema.Partitions(partitions))
-			for _, name := range created {
-				fmt.Fprintf(a.Out, "created %s\n", name)
+			created, err := streamio.Ensure(cmd.Context(), js, layout)
+			for _, what := range created {
+				fmt.Fprintln(a.Out, what)
 			}
-			if errors.Is(err, streamio.ErrPartitions) {
+			switch {
+			case errors.Is(err, streamio.ErrPartitions):
 				return cli.UsageError("%w; `ctxledger migrate --help` says what to do", err)
+			case err != nil:
+				return err
 			}
-			if err != nil {
+			if err := awaitReplicas(cmd.Context(), a, js); err != nil {
 				return err
 			}
 			l, err := a.OpenLedger(cmd.Context())
@@ -109,8 +125,37 @@ Rows in the tables stay, and repeated events are still recognised.`,
 		},
 	}
 	cmd.Flags().IntVar(&partitions, "partitions", 0, "in how many streams the events are (default: as many as there are, or 1)")
+	cmd.Flags().IntVar(&layout.Replicas, "replicas", 0, "on how many servers of a NATS cluster each stream is (default: as many as there are, or 1)")
 	cmd.Flags().StringSliceVar(&readers, "reader", nil, "make the database of this tenant's reader; may be repeated")
 	return cmd
+}
+
+// awaitReplicas waits until all replicas have all messages, and tells who is behind. It warns where
+// a cluster keeps streams on one server.
+func awaitReplicas(ctx context.Context, a *cli.App, js jetstream.JetStream) error {
+	told := ""
+	for {
+		list, err := streamio.ReadReplicas(ctx, js)
+		if err != nil {
+			return err
+		}
+		behind := slices.IndexFunc(list, func(r streamio.Replicas) bool { return !r.Healthy() })
+		if behind < 0 {
+			if alone := slices.IndexFunc(list, streamio.Replicas.Alone); alone >= 0 {
+				fmt.Fprintf(a.Err, "%s is on one server of the cluster %s, and is lost with it: `ctxledger migrate --replicas 3` keeps it on three\n", list[alone].Stream, list[alone].Cluster)
+			}
+			return nil
+		}
+		if now := list[behind].Stream; now != told {
+			told = now
+			fmt.Fprintln(a.Err, "waiting for replicas: "+list[behind].String())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // CheckPartitions refuses a number that cannot be; 0 changes nothing.

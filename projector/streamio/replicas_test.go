@@ -1,0 +1,93 @@
+package streamio
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+)
+
+// awaitReplicas waits until the replicas of all streams are as wanted.
+func awaitReplicas(t *testing.T, js jetstream.JetStream, what string, ok func(Replicas) bool) (list []Replicas) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		list, err := ReadReplicas(t.Context(), js)
+		if err == nil && len(list) > 0 && !slices.ContainsFunc(list, func(r Replicas) bool { return !ok(r) }) {
+			return list
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not %s: %v %v", what, list, err)
+		}
+	}
+}
+
+// TestReplicas: streams and buckets of a cluster get replicas, lose none, and say which are behind.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	c := embeddedtest.NewCluster(t, 3, nil)
+	js := c.JetStream()
+	for _, n := range []int{-1, 6} {
+		if done, err := Ensure(t.Context(), js, Layout{Replicas: n}); !errors.Is(err, ErrReplicas) || len(done) > 0 {
+			t.Errorf("%d replicas: %v %v", n, done, err)
+		}
+	}
+	if done, err := Ensure(t.Context(), js, Layout{Replicas: 5}); !errors.Is(err, ErrReplicas) || len(done) > 0 {
+		t.Errorf("5 replicas on 3 servers: %v %v", done, err)
+	}
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range awaitReplicas(t, js, "healthy", Replicas.Healthy) {
+		if !r.Alone() {
+			t.Errorf("without a number: %+v", r)
+		}
+	}
+	done, err := Ensure(t.Context(), js, Layout{Replicas: 3})
+	if err != nil || !slices.Contains(done, "raised stream CTX to 3 replicas") || !slices.Contains(done, "raised bucket ctxledger_leases to 3 replicas") || len(done) != 6 {
+		t.Fatal(done, err)
+	}
+	awaitReplicas(t, js, "three healthy replicas", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+	if done, err := Ensure(t.Context(), js, Layout{Replicas: 1}); !errors.Is(err, ErrReplicas) || len(done) > 0 {
+		t.Errorf("fewer replicas: %v %v", done, err)
+	}
+	// what a later version adds has as many replicas as the rest
+	if err := js.DeleteKeyValue(t.Context(), ImportsBucket); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := EnsureStreams(t.Context(), js); err != nil || !slices.Equal(done, []string{"created bucket " + ImportsBucket}) {
+		t.Error(done, err)
+	}
+	awaitReplicas(t, js, "three healthy replicas again", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+
+	c.Nodes[2].Kill()
+	awaitReplicas(t, js, "without the third server", func(r Replicas) bool {
+		return r.Leader != "" && len(r.Behind) == 1 && strings.Contains(r.String(), "n3")
+	})
+	c.Nodes[2].Start()
+	awaitReplicas(t, js, "healthy with the third server", Replicas.Healthy)
+}
+
+// TestReplicasOfOneServer: a server that is alone has no replicas.
+func TestReplicasOfOneServer(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	done, err := Ensure(t.Context(), js, Layout{Replicas: 3})
+	if !errors.Is(err, ErrReplicas) || !strings.Contains(err.Error(), "not part of a cluster") || len(done) > 0 {
+		t.Fatal(done, err)
+	}
+	if _, err := Ensure(t.Context(), js, Layout{Replicas: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Ensure(t.Context(), js, Layout{Replicas: 3}); !errors.Is(err, ErrReplicas) || len(done) > 0 {
+		t.Error(done, err)
+	}
+	list, err := ReadReplicas(t.Context(), js)
+	if err != nil || len(list) != 6 || slices.ContainsFunc(list, func(r Replicas) bool { return !r.Healthy() || r.Alone() || r.Want != 1 }) {
+		t.Error(list, err)
+	}
+}
