@@ -17,6 +17,7 @@ type Lag struct {
 	Events    uint64        // sequences that are not in the ledger, with deleted ones
 	Age       time.Duration // of the oldest event that is not in the ledger; 0 when level
 	Committed uint64        // last sequence that is in the ledger
+	Behind    int           // replicas of the stream that lack messages or do not answer
 }
 
 // LagMeter measures the lag independently of the projector. LagMeter asks the stream, and it
@@ -110,7 +111,7 @@ func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
 		return Lag{}, err
 	}
 	info := stream.CachedInfo()
-	lag := Lag{Committed: l.committed, Events: info.State.LastSeq - min(info.State.LastSeq, l.committed)}
+	lag := Lag{Committed: l.committed, Events: info.State.LastSeq - min(info.State.LastSeq, l.committed), Behind: len(streamio.ReplicasIn(info).Behind)}
 	if lag.Events == 0 {
 		return lag, nil
 	}
@@ -119,7 +120,8 @@ func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
 		return Lag{}, err
 	}
 	if oldest == nil {
-		return Lag{Committed: l.committed}, nil // all remaining messages are deleted
+		lag.Events = 0 // all remaining messages are deleted
+		return lag, nil
 	}
 	lag.Age = max(0, info.TimeStamp.Sub(oldest.Time))
 	return lag, nil

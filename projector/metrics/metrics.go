@@ -45,6 +45,7 @@ var (
 	lagEventsDesc    = liveDesc("lag_events", "Sequences of the stream that are not in the ledger yet.")
 	lagSecondsDesc   = liveDesc("lag_seconds", "Age of the oldest event that is not in the ledger yet, by the stream's time; 0 when level.")
 	committedDesc    = liveDesc("committed_sequence", "Last sequence of the stream that is in the ledger.")
+	replicasDesc     = liveDesc("replicas_behind", "Replicas of the stream that lack messages or do not answer.")
 	leaseHeldDesc    = liveDesc("lease_held", "1 while this process holds the stream's lease.")
 	leaseEpochDesc   = liveDesc("lease_epoch", "Epoch of the lease that this process holds.")
 	heartbeatAgeDesc = liveDesc("lease_heartbeat_age_seconds", "Time since the lease that this process holds was last renewed.")
@@ -103,7 +104,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 		c.Describe(ch)
 	}
 	for _, d := range []*prometheus.Desc{
-		lagEventsDesc, lagSecondsDesc, committedDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
+		lagEventsDesc, lagSecondsDesc, committedDesc, replicasDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
 	} {
 		ch <- d
 	}
@@ -143,6 +144,7 @@ func (g Gauges) collect(send func(d *prometheus.Desc, value float64, labels ...s
 		send(lagEventsDesc, float64(g.Lag.Events))
 		send(lagSecondsDesc, g.Lag.Age.Seconds())
 		send(committedDesc, float64(g.Lag.Committed))
+		send(replicasDesc, float64(g.Lag.Behind))
 	}
 	send(leaseHeldDesc, truth(g.LeaseHeld))
 	if g.LeaseHeld {

@@ -97,7 +97,7 @@ func (e *ensure) settle(ctx context.Context, name string) error {
 	defer cancel()
 	for {
 		stream, err := e.js.Stream(ctx, name)
-		if err == nil && replicasIn(stream.CachedInfo()).Healthy() {
+		if err == nil && ReplicasIn(stream.CachedInfo()).Healthy() {
 			return nil
 		}
 		select {
@@ -190,13 +190,13 @@ func ReadReplicas(ctx context.Context, js jetstream.JetStream) ([]Replicas, erro
 		case err != nil:
 			return list, fmt.Errorf("look up stream %s: %w", name, err)
 		}
-		list = append(list, replicasIn(stream.CachedInfo()))
+		list = append(list, ReplicasIn(stream.CachedInfo()))
 	}
 	return list, nil
 }
 
-// replicasIn reads what the server says of a stream.
-func replicasIn(info *jetstream.StreamInfo) Replicas {
+// ReplicasIn reads what the leader of a stream says in its state.
+func ReplicasIn(info *jetstream.StreamInfo) Replicas {
 	r := Replicas{Stream: info.Config.Name, Want: max(info.Config.Replicas, 1)}
 	if info.Cluster == nil || info.Cluster.Name == "" {
 		return r

@@ -162,6 +162,7 @@ func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
 	js, err := a.ConnectNATS()
 	if err == nil {
 		findings = append(findings, finding{what: "nats", state: js.Conn().ConnectedUrlRedacted() + ", version " + js.Conn().ConnectedServerVersion()}, checkStream(ctx, js))
+		findings = append(findings, checkReplicas(ctx, js)...)
 		findings = append(findings, checkAccounts(ctx, a, js, secrets)...)
 	} else {
 		findings = append(findings, finding{what: "nats", err: err})
@@ -202,6 +203,35 @@ func checkStream(ctx context.Context, js jetstream.JetStream) finding {
 		name = fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 	}
 	return finding{"stream", fmt.Sprintf("%s, %d events so far", name, heads.Total()), err}
+}
+
+// checkReplicas looks at the replicas of all streams in a cluster. A server that is alone has no
+// finding.
+func checkReplicas(ctx context.Context, js jetstream.JetStream) []finding {
+	list, err := streamio.ReadReplicas(ctx, js)
+	if publish.PublishOnly(err) || errors.Is(err, streamio.ErrNoStream) {
+		return nil
+	}
+	f := finding{what: "replicas", err: err}
+	least, alone := 0, ""
+	for _, r := range list {
+		switch {
+		case r.Cluster == "":
+			return nil
+		case !r.Healthy() && f.err == nil:
+			f.err = fmt.Errorf("%s; see CtxledgerReplicasBehind in the runbook", r)
+		case r.Alone():
+			alone = r.Stream
+		}
+		if least == 0 || r.Want < least {
+			least = r.Want
+		}
+	}
+	if alone != "" && f.err == nil {
+		f.err = fmt.Errorf("%s is on one server of the cluster and is lost with it: run `ctxledger migrate --replicas 3`", alone)
+	}
+	f.state = fmt.Sprintf("%d of each stream, all with all messages", least)
+	return []finding{f}
 }
 
 // checkProjector looks whether the tables follow the stream.
