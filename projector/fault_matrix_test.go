@@ -29,6 +29,7 @@ var faults = []fault{
 	{"ClickHouse down, and restarted in the backlog", clickhouseAway},
 	{"NATS killed while publishing and consuming", natsKilled},
 	{"NATS down", natsAway},
+	{"cluster of NATS killed", clusterKilled},
 	{"reply lost after the commit", replyLostAfterTheCommit},
 	{"reply of the journal lost", replyOfTheJournalLost},
 	{"slow links", slowLinks},

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -32,6 +33,7 @@ const (
 	childVisit  = "CTXLEDGER_TEST_VISIT"   // the visit of the point at which it kills itself
 	childFollow = "CTXLEDGER_TEST_FOLLOW"  // set: do not stop when caught up
 	childFleet  = "CTXLEDGER_TEST_FLEET"   // the number of partitions: run a fleet
+	childOwner  = "CTXLEDGER_TEST_OWNER"   // the owner of its lease; empty for the owner of all tests
 	childKeys   = "CTXLEDGER_TEST_KEYS"    // the key ring as text; empty for none
 	childServe  = "CTXLEDGER_TEST_SERVE"   // a folder: run NATS on it and do not project
 	childPort   = "CTXLEDGER_TEST_PORT"    // the port of that NATS; 0 means any
@@ -110,7 +112,7 @@ func runChildFleet() int {
 }
 
 func childProjector() (*Projector, error) {
-	nc, err := nats.Connect(os.Getenv(childNATS))
+	nc, err := nats.Connect(os.Getenv(childNATS), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +126,7 @@ func childProjector() (*Projector, error) {
 	}
 	c := testConfig(js, l)
 	c.UntilCaughtUp = os.Getenv(childFollow) == ""
+	c.Owner = cmp.Or(os.Getenv(childOwner), c.Owner)
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	p, err := New(c)
 	if err != nil {
