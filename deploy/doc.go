@@ -1,7 +1,8 @@
-// Package deploy is the configuration of one production node: a NATS server, a ClickHouse server,
-// and containers for both servers and a projector.
+// Package deploy is the configuration of one production node: a NATS server or a cluster of them, a
+// ClickHouse server, and containers for both servers and a projector.
 //
-//	nats/server.conf                 limits, durability
+//	nats/server.conf.tmpl            limits, durability
+//	nats/cluster.conf.tmpl           routes between the servers of a cluster
 //	nats/accounts.conf.tmpl          permissions to publish and read, by tenant
 //	nats/tls.conf                    encryption, to be included by hand
 //	clickhouse/config.d/             memory, parts, logs; durability

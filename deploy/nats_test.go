@@ -298,7 +298,9 @@ func TestTLS(t *testing.T) {
 	if _, err := file.WriteString("\ninclude ./tls.conf\n"); err != nil || file.Close() != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(n.dir + "/nats") // the paths of certificates are relative to the server's folder
+	t.Setenv("CTXLEDGER_NATS_CERT", filepath.Join(n.dir, "nats", "tls", "server.crt"))
+	t.Setenv("CTXLEDGER_NATS_KEY", filepath.Join(n.dir, "nats", "tls", "server.key"))
+	t.Chdir("/") // the configuration works from any folder
 	s := startNATS(t, n)
 	address := n.address(t, "nats-admin", s.Addr().String())
 	nc, err := nats.Connect(address, nats.Secure(&tls.Config{RootCAs: roots}))
@@ -315,14 +317,16 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func certify(t *testing.T, dir string) *x509.CertPool {
+// certify writes a certificate for the addresses, and its key, into dir.
+func certify(t *testing.T, dir string, addresses ...net.IP) *x509.CertPool {
 	t.Helper()
+	addresses = append(addresses, net.IPv4(127, 0, 0, 1))
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	certificate := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: addresses,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, certificate, certificate, key.Public(), key)

@@ -21,6 +21,18 @@ var ErrHost = errors.New("bad host")
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 
+// endpoints returns the hosts and ports for clients: of host, or of all servers of a cluster.
+func (s Server) endpoints(host string) (list []string, err error) {
+	for _, name := range s.cluster {
+		list = append(list, net.JoinHostPort(name, strconv.Itoa(s.port)))
+	}
+	if list == nil {
+		host, err = s.endpoint(host)
+		list = append(list, host)
+	}
+	return list, err
+}
+
 // endpoint returns a host and a port for clients. The port is the usual one of the server if host has
 // none. An IPv6 address with a port has brackets, as in [::1]:4222.
 func (s Server) endpoint(host string) (string, error) {
@@ -43,7 +55,7 @@ var ErrSecret = errors.New("a file of secrets is damaged")
 
 // Write writes the configuration for the tenants into dir, in the layout of the package comment.
 // Write returns the paths of the files, relative to dir. Clients connect to the server at host,
-// which may have a port. Only the owner can read the files in secrets/.
+// which may have a port; a cluster has its own hosts. Only the owner can read the files in secrets/.
 //
 // Write keeps existing passwords, so it can be called again, for other tenants or another host. A
 // tenant that is left out loses its user when the servers read the new files. The tenant's file
@@ -56,11 +68,11 @@ func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := s.endpoint(host)
+	endpoints, err := s.endpoints(host)
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.secrets(dir, endpoint, tenants)
+	secrets, err := s.secrets(dir, endpoints, tenants)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +94,7 @@ func (s Server) Write(dir, host string, tenants ...string) ([]string, error) {
 
 // secrets returns a file with the address of each user. The last file holds all hashes, so a
 // server never has a password that no client has.
-func (s Server) secrets(dir, endpoint string, tenants []string) ([]File, error) {
+func (s Server) secrets(dir string, endpoints, tenants []string) ([]File, error) {
 	list, err := parseTenants(tenants)
 	if err != nil {
 		return nil, err
@@ -99,8 +111,12 @@ func (s Server) secrets(dir, endpoint string, tenants []string) ([]File, error) 
 		if err != nil {
 			return nil, fmt.Errorf("hash a password: %w", err)
 		}
-		address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: endpoint, Path: u.path}
-		files = append(files, File{name, variable(s.client, address.String())})
+		var addresses []string
+		for _, endpoint := range endpoints {
+			address := url.URL{Scheme: s.scheme, User: url.UserPassword(u.name, password), Host: endpoint, Path: u.path}
+			addresses = append(addresses, address.String())
+		}
+		files = append(files, File{name, variable(s.client, strings.Join(addresses, ","))})
 		hashes.WriteString(variable(u.variable, hash))
 	}
 	return append(files, File{"secrets/" + s.folder + "-server.env", hashes.String()}), nil
@@ -122,7 +138,8 @@ func (s Server) password(path string) (string, error) {
 		return "", fmt.Errorf("read a password: %w", err)
 	}
 	value, _ := strings.CutPrefix(strings.TrimSpace(string(text)), s.client+"=")
-	address, err := url.Parse(strings.Trim(value, "'"))
+	first, _, _ := strings.Cut(strings.Trim(value, "'"), ",")
+	address, err := url.Parse(first)
 	if err == nil {
 		if password, _ := address.User.Password(); password != "" {
 			return password, nil

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -27,12 +29,13 @@ type File struct {
 // A Server is one of the two servers of a node: [NATS] or [ClickHouse]. The zero value is not a
 // server.
 type Server struct {
-	folder string
-	files  []string // paths below folder; templates without .tmpl
-	port   int
-	scheme string
-	client string // the variable in which a client expects its address
-	users  []user // users in addition to the tenants' users
+	folder  string
+	files   []string // paths below folder; templates without .tmpl
+	port    int
+	scheme  string
+	client  string   // the variable in which a client expects its address
+	users   []user   // users in addition to the tenants' users
+	cluster []string // hosts of the servers of a cluster; nil for one server
 	// of returns the user of a tenant.
 	of   func(tenant) user
 	hash func(password string) (string, error)
@@ -62,6 +65,33 @@ func NATS() Server {
 		},
 	}
 }
+
+// leastServers is the number of servers of the smallest cluster: it keeps a majority when one stops.
+const leastServers = 3
+
+// NATSCluster is [NATS] on several hosts, which keep replicas of the streams. All hosts have the same
+// files. Clients get the addresses of all hosts. The only error is ErrHost: fewer than three hosts, a
+// host twice, or one with a port.
+func NATSCluster(hosts ...string) (Server, error) {
+	s := NATS()
+	s.files = append(s.files, "cluster.conf")
+	if len(hosts) < leastServers {
+		return s, fmt.Errorf("%w: a cluster of %d: want at least %d hosts, so that most of them are left when one stops", ErrHost, len(hosts), leastServers)
+	}
+	for i, host := range hosts {
+		if !clusterHost.MatchString(host) {
+			return s, fmt.Errorf("%w %q: set the name of each host of the cluster, without a port", ErrHost, host)
+		}
+		if slices.Contains(hosts[:i], host) {
+			return s, fmt.Errorf("%w %q: it is in the cluster twice", ErrHost, host)
+		}
+	}
+	s.cluster = hosts
+	return s, nil
+}
+
+// clusterHost is a name, or an address of IPv4: a server also has it as its name.
+var clusterHost = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
 // ClickHouse is the server of the tables. Each tenant has a reader, which may read only the
 // tenant's own database. `ctxledger migrate --reader` makes it.
@@ -110,7 +140,7 @@ func (s Server) Files(tenants ...string) ([]File, error) {
 func (s Server) text(name string, tenants []tenant) string {
 	if t := templates.Lookup(path.Base(name) + ".tmpl"); t != nil {
 		var b bytes.Buffer
-		if err := t.Execute(&b, map[string]any{"Tenants": tenants, "Older": len(tenants) == 1, "Tables": tenantTables, "Shared": sharedTables, "Views": tenantViews}); err != nil {
+		if err := t.Execute(&b, map[string]any{"Cluster": s.cluster, "Tenants": tenants, "Older": len(tenants) == 1, "Tables": tenantTables, "Shared": sharedTables, "Views": tenantViews}); err != nil {
 			panic(fmt.Sprintf("%s: %v", name, err))
 		}
 		return b.String()

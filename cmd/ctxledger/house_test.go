@@ -110,7 +110,7 @@ var house = []room{
 	{path: "ledger", may: []string{"schema", "queries", "ledger", "clickhouse"}},
 	{path: "queries", stdlibOnly: true},
 	{path: "deploy/examples", may: []string{"schema", "projector", "ledger", "deploy/embedded", "nats"}},
-	{path: "deploy/embedded/embeddedtest", may: []string{"deploy/embedded", "nats", "clickhouse"}},
+	{path: "deploy/embedded/embeddedtest", may: []string{"deploy/embedded", "nats", "nats-server", "clickhouse"}},
 	{path: "deploy/embedded/internal/confine"},
 	{path: "deploy/embedded", may: []string{"deploy", "nats-server", "purego", "clickhouse"}},
 	{path: "deploy", tests: []string{"schema", "producer", "projector", "ledger", "queries"}},

@@ -32,6 +32,7 @@ tenants each time. A tenant publishes on NATS and reads nothing there. On ClickH
 tenant reads its rows and writes nothing.`,
 		Example: `  ctxledger deploy nats --tenant acme
   ctxledger deploy nats --tenant acme --tenant zeta --host nats.internal --out node
+  ctxledger deploy nats --tenant acme --cluster n1.internal,n2.internal,n3.internal --out node
   ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node`,
 	},
 		deployServerCommand(a, "nats", "Configuration of NATS: limits, durability, an account for each tenant", deploy.NATS()),
@@ -40,12 +41,21 @@ tenant reads its rows and writes nothing.`,
 }
 
 func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *cobra.Command {
-	var tenants []string
+	var tenants, cluster []string
 	var out, host string
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: cli.NoArgs,
 		Example: fmt.Sprintf("  ctxledger deploy %[1]s\n  ctxledger deploy %[1]s --tenant acme --tenant zeta --host %[1]s.internal --out node", name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(cluster) > 0 {
+				if cmd.Flags().Changed("host") {
+					return cli.UsageError("--host and --cluster: the hosts of a cluster are the hosts for clients; give one of the two")
+				}
+				var err error
+				if server, err = deploy.NATSCluster(cluster...); err != nil {
+					return deployError(err)
+				}
+			}
 			if out == "" {
 				if cmd.Flags().Changed("host") {
 					return cli.UsageError("--host is for the addresses in secrets/: give a folder with --out")
@@ -63,6 +73,9 @@ func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *
 	f.StringArrayVar(&tenants, "tenant", []string{schema.DefaultTenant}, "a tenant of the node; may be repeated")
 	f.StringVar(&out, "out", "", "write into this folder, with passwords, instead of printing")
 	f.StringVar(&host, "host", "localhost", "where clients find the server: a name or an address, with a port if it is not the usual one")
+	if name == "nats" {
+		f.StringSliceVar(&cluster, "cluster", nil, "hosts of a cluster, at least three: the files are the same for all of them")
+	}
 	return cmd
 }
 
