@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy"
@@ -101,33 +100,8 @@ func startMember(t *testing.T, n node, host, certificates string) *server.Server
 	if options.ServerName != host || len(options.Routes) != 3 || options.Cluster.Port != 6222 || options.Port != 4222 || !options.SyncAlways {
 		t.Errorf("the server understands the files otherwise: %+v", options)
 	}
-	options.Host, options.Cluster.Host, options.HTTPPort, options.StoreDir = host, host, 0, t.TempDir()
-	options.NoLog, options.NoSigs = true, true
-	s, err := server.NewServer(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(30 * time.Second) {
-		t.Fatal("NATS is not ready")
-	}
-	return s
-}
-
-// signInTo connects to one of the addresses.
-func signInTo(t *testing.T, addresses string) jetstream.JetStream {
-	t.Helper()
-	nc, err := nats.Connect(addresses, nats.Timeout(10*time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return js
+	options.Host, options.Cluster.Host = host, host
+	return serve(t, options)
 }
 
 // ensureReplicas makes the streams as soon as the servers have found each other.

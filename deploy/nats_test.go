@@ -46,8 +46,14 @@ func startNATS(t *testing.T, n node) *server.Server {
 	if !options.SyncAlways || options.JetStreamLimits.MaxBatchSize != 1000 || options.MaxPayload != 1<<20 || options.HTTPHost != "127.0.0.1" {
 		t.Errorf("the server understands the limits otherwise: %+v", options)
 	}
-	options.Host, options.Port, options.HTTPPort, options.StoreDir = "127.0.0.1", server.RANDOM_PORT, 0, t.TempDir()
-	options.NoLog, options.NoSigs = true, true
+	options.Host, options.Port = "127.0.0.1", server.RANDOM_PORT
+	return serve(t, options)
+}
+
+// serve runs a NATS server in a separate folder until the test ends.
+func serve(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
+	options.HTTPPort, options.StoreDir, options.NoLog, options.NoSigs = 0, t.TempDir(), true, true
 	s, err := server.NewServer(options)
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +69,15 @@ func startNATS(t *testing.T, n node) *server.Server {
 // signIn connects as a user of the node.
 func signIn(t *testing.T, n node, s *server.Server, user string) jetstream.JetStream {
 	t.Helper()
-	nc, err := nats.Connect(n.address(t, "nats-"+user, s.Addr().String()), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	return signInTo(t, n.address(t, "nats-"+user, s.Addr().String()))
+}
+
+// signInTo connects to one of the addresses.
+func signInTo(t *testing.T, addresses string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(addresses, nats.Timeout(10*time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
-		t.Fatalf("%s: %v", user, err)
+		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)

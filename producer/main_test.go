@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 )
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	embeddedtest.ServeNode()
 	if child, ok := children[os.Getenv(childKind)]; ok {
 		child()
 	}

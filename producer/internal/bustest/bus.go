@@ -181,6 +181,37 @@ func Restartable(t *testing.T) (b *Bus, stop, start func()) {
 	return b, func() { b.servers.Close() }, func() { b.servers = run() }
 }
 
+// Cluster returns three NATS servers that each keep the stream, in processes that a test can kill.
+// TestMain must call [embeddedtest.ServeNode].
+func Cluster(t *testing.T) (*Bus, []*embeddedtest.Node) {
+	t.Helper()
+	c := embeddedtest.NewCluster(t, 3, nil)
+	b := &Bus{JS: c.JetStream()}
+	b.CreateStream(t, jetstream.StreamConfig{
+		Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute, Replicas: len(c.Nodes),
+	})
+	b.Dial(t, c.URL())
+	return b, c.Nodes
+}
+
+// Leader waits for the leader of the stream.
+func (b *Bus) Leader(t *testing.T, nodes []*embeddedtest.Node) *embeddedtest.Node {
+	t.Helper()
+	for ctx := Within(t, time.Minute); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		stream, err := b.JS.Stream(ctx, "CTX")
+		if err != nil {
+			continue
+		}
+		for _, n := range nodes {
+			if n.Name == stream.CachedInfo().Cluster.Leader {
+				return n
+			}
+		}
+	}
+	t.Fatal("the stream has no leader")
+	return nil
+}
+
 func Numbered(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
