@@ -77,8 +77,8 @@ func TestReadmeRuns(t *testing.T) {
 			case notRun[line] != "" || line == "":
 			case line == "ctxledger up":
 				work.up(t)
-			case strings.HasPrefix(line, "ctxledger window "): // the facts are in the tables a moment after the stream has them
-				lines = append(lines, "until "+line+"; do sleep 0.05; done")
+			case strings.HasPrefix(line, "ctxledger window "): // the facts are in the tables a moment after the stream has them, table by table
+				lines = append(lines, "until "+line+" | grep gpt-4o; do sleep 0.05; done")
 			default:
 				lines = append(lines, line)
 			}
