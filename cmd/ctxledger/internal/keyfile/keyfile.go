@@ -1,5 +1,5 @@
 // Package keyfile keeps the key rings of tenants in a data folder. Each tenant has one file,
-// which only its owner can read.
+// which only its owner can read, or which root lets a group read.
 package keyfile
 
 import (
@@ -27,8 +27,12 @@ func path(data, tenant string) string {
 }
 
 // Open returns the tenant's ring. A missing ring is created with a first key. Processes that
-// open a ring at the same time get the same one.
+// open a ring at the same time get the same one. A folder that has the ring may be one that takes
+// no files.
 func Open(data, tenant string) (schema.KeyRing, error) {
+	if ring, err := read(data, tenant); err != nil || len(ring.Keys) > 0 {
+		return ring, err
+	}
 	return change(data, tenant, func(ring schema.KeyRing) (schema.KeyRing, error) {
 		if len(ring.Keys) > 0 {
 			return ring, nil
@@ -73,8 +77,8 @@ func read(data, tenant string) (schema.KeyRing, error) {
 	if err != nil {
 		return schema.KeyRing{}, fmt.Errorf("read keys: %w", err)
 	}
-	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return schema.KeyRing{}, fmt.Errorf("key file %s can be read by other users: run chmod 600 on it", file)
+	if err := checkPrivate(file); err != nil {
+		return schema.KeyRing{}, err
 	}
 	ring, err := schema.ParseKeyRing(text)
 	if err != nil {

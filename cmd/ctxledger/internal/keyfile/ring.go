@@ -29,8 +29,8 @@ func ReadRing(data string) (proof.Ring, error) {
 	if err != nil {
 		return proof.Ring{}, fmt.Errorf("read the ledger's key ring: %w", err)
 	}
-	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return proof.Ring{}, fmt.Errorf("key file %s can be read by other users: run chmod 600 on it", file)
+	if err := checkPrivate(file); err != nil {
+		return proof.Ring{}, err
 	}
 	ring, err := proof.ParseRing(text)
 	if err != nil {
@@ -40,8 +40,11 @@ func ReadRing(data string) (proof.Ring, error) {
 }
 
 // OpenRing returns the ring of the ledger. A missing ring is created. Processes that open the
-// ring at the same time get the same one.
+// ring at the same time get the same one. A folder that has a ring may be one that takes no files.
 func OpenRing(data string) (proof.Ring, error) {
+	if ring, err := ReadRing(data); !errors.Is(err, ErrNoRing) {
+		return ring, err
+	}
 	return changeRing(data, func(ring proof.Ring) (proof.Ring, error) {
 		if !ring.IsZero() {
 			return ring, nil
