@@ -286,6 +286,9 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	if n := pagesEqualAnswers(t, data, found.Explorer); n < 7 {
 		t.Errorf("%d sessions were compared", n)
 	}
+	if n := barsEqual(t, data, strings.TrimSuffix(found.Explorer, "/")); n < 5 {
+		t.Errorf("%d bars have a segment that the log does not have", n)
+	}
 	pagesEqualTheList(t, strings.TrimSuffix(found.Explorer, "/"), sessionsByPage(t, strings.TrimSuffix(found.Explorer, "/")))
 
 	// The stream recognises what it has just stored by its message id.

@@ -28,16 +28,15 @@ func (w Window) Draw(out io.Writer, s Style) error {
 		title += ", as the ledger knew it at " + w.AsOf
 	}
 	fmt.Fprintf(out, "%s\n\n", ui.Wrap(title, s.Width, 0, "  "))
-	layers := w.layers()
-	total, _ := w.total()
-	size := total
+	segments := w.Segments()
+	size := tokensOf(segments)
 	if w.Max != nil {
-		size = max(total, *w.Max)
+		size = max(size, *w.Max)
 	}
-	if _, err := fmt.Fprintf(out, "  %s\n", w.bar(layers, size, s)); err != nil {
+	if _, err := fmt.Fprintf(out, "  %s\n", w.bar(segments, size, s)); err != nil {
 		return err
 	}
-	if err := drawLayers(out, layers, size, s); err != nil {
+	if err := drawLayers(out, segments, s); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
@@ -57,41 +56,46 @@ type Total struct {
 
 // DrawTotals writes the bar and the layers of a window.
 func DrawTotals(out io.Writer, totals []Total, s Style) error {
-	layers, size := make([]layer, len(totals)), int64(0)
+	segments := make([]Segment, len(totals))
 	for i, t := range totals {
-		layers[i] = layer{name: t.Layer, tokens: deref(t.Tokens), items: int(t.Items)}
+		segments[i] = Segment{Layer: t.Layer, Name: t.Layer, Tokens: deref(t.Tokens), Items: int(t.Items)}
 		if t.Tokens == nil {
-			layers[i].unknown = layers[i].items
+			segments[i].Unknown = segments[i].Items
 		}
-		size += deref(t.Tokens)
 	}
-	if _, err := fmt.Fprintf(out, "  %s\n", Window{}.bar(layers, size, s)); err != nil {
+	if _, err := fmt.Fprintf(out, "  %s\n", Window{}.bar(segments, tokensOf(segments), s)); err != nil {
 		return err
 	}
-	return drawLayers(out, layers, size, s)
+	return drawLayers(out, segments, s)
 }
 
-func drawLayers(out io.Writer, layers []layer, size int64, s Style) error {
+// drawLayers writes a row for each segment, with its share of the bill, or of the estimate without one.
+func drawLayers(out io.Writer, segments []Segment, s Style) error {
+	size := tokensOf(segments)
 	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8, Wrap: true}}}
-	for i, l := range layers {
-		share, unknown := "", ""
+	for i, l := range segments {
+		share, items, unknown := "", "", ""
 		if size > 0 {
-			share = fmt.Sprintf("%.1f%%", 100*float64(l.tokens)/float64(size))
+			share = fmt.Sprintf("%.1f%%", 100*float64(l.Tokens)/float64(size))
 		}
-		if l.unknown > 0 {
-			unknown = fmt.Sprintf("%s of unknown size", ui.Thousands(int64(l.unknown)))
+		if l.Layer != Unexplained {
+			items = ui.Plural(l.Items, "item")
 		}
-		mark := strings.Repeat(string(fills[i%len(fills)]), 2)
-		t.Rows = append(t.Rows, []string{mark, cmp.Or(l.name, "(no layer)"), ui.Plural(l.tokens, "token"), share, ui.Plural(l.items, "item"), unknown})
+		if l.Unknown > 0 {
+			unknown = fmt.Sprintf("%s of unknown size", ui.Thousands(int64(l.Unknown)))
+		}
+		fill, colour := look(segments, i)
+		mark := strings.Repeat(string(fill), 2)
+		t.Rows = append(t.Rows, []string{mark, cmp.Or(l.Name, "(no layer)"), ui.Plural(l.Tokens, "token"), share, items, unknown})
 		t.Paint = append(t.Paint, func(line string) string {
-			return strings.Replace(line, mark, s.paint(colours[i%len(colours)], mark), 1)
+			return strings.Replace(line, mark, s.paint(colour, mark), 1)
 		})
 	}
 	return t.Write(out, s.Width, "  ")
 }
 
 func (s Style) paint(code int, text string) string {
-	if !s.Colour || text == "" {
+	if !s.Colour || code == plain || text == "" {
 		return text
 	}
 	return ui.Paint(code, text)

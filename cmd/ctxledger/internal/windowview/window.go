@@ -65,7 +65,8 @@ type Window struct {
 	OmittedTokens   *int64    `json:"omitted_tokens"`  // of items with a known size
 	OmittedUnknown  int64     `json:"omitted_unknown"` // items with an unknown size
 	OmissionReasons []Omitted `json:"omission_reasons"`
-	Blocks          []Block   `json:"blocks"` // in order
+	Bar             []Segment `json:"segments"` // of the bar: they add up to the bill, or to the estimate without one
+	Blocks          []Block   `json:"blocks"`   // in order
 }
 
 // total returns the tokens of the blocks, and the number of blocks of unknown size.
@@ -90,6 +91,7 @@ func (w Window) persona() (name string) {
 
 // WithTotals returns the window with the numbers that follow from its blocks and the bill.
 func WithTotals(w Window) Window {
+	w.Bar = w.Segments()
 	tokens, unknown := w.total()
 	if len(w.Blocks) == 0 || unknown > 0 {
 		return w

@@ -1,8 +1,11 @@
 package river
 
 import (
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 )
 
 // A Layer is one of the groups of layers that have a colour of their own.
@@ -10,7 +13,7 @@ type Layer string
 
 // The layers, from the bottom of a column to its top.
 const (
-	Unexplained Layer = "unexplained" // billed, but in no log
+	Unexplained Layer = windowview.Unexplained // billed, but in no log
 	System      Layer = "system"
 	Summary     Layer = "summary"
 	Injected    Layer = "injected"
@@ -66,11 +69,9 @@ func keys(recorded map[string]bool, unexplained, unsized bool) (list []Key) {
 		name := strings.Join(names, ", ")
 		list = append(list, Key{l, strings.ToUpper(name[:1]) + name[1:]})
 	}
-	switch {
-	case unexplained && unsized:
-		list = append(list, Key{Unexplained, "Not in the log, or of unknown size"})
-	case unexplained:
-		list = append(list, Key{Unexplained, "Not in the log"})
+	if unexplained {
+		name := windowview.RestName(slices.Collect(maps.Keys(recorded)), false, unsized)
+		list = append(list, Key{Unexplained, strings.ToUpper(name[:1]) + name[1:]})
 	}
 	return list
 }

@@ -74,7 +74,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	if r.Calls != 1 || r.Windowless != 1 {
 		t.Errorf("%d calls are drawn, %d are not", r.Calls, r.Windowless)
 	}
-	if last := r.Keys[len(r.Keys)-1]; last.Name != "Not in the log, or of unknown size" {
+	if last := r.Keys[len(r.Keys)-1]; last.Name != "Tool definitions, not in the log, and blocks of unknown size" {
 		t.Errorf("the rest is called %q", last.Name)
 	}
 	if c := r.All()[0]; *c.Unexplained() != 700 || c.Written != nil || *c.Neither != 500 {

@@ -1,8 +1,6 @@
 package river
 
 import (
-	"slices"
-
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 )
 
@@ -21,7 +19,9 @@ type StripBlock struct {
 type Strip struct {
 	Blocks      []StripBlock
 	Shapes      []Shape
-	Unexplained int64   // billed tokens that no block holds
+	Unexplained int64   // billed tokens that no block holds, 0 if the estimate is larger
+	RestName    string  // of the difference between bill and estimate, empty if there is none
+	Difference  int64   // billed − estimated, 0 without a bill
 	Rest        float64 // width of the unexplained part
 	Cache       float64 // where the part that the cache held ends
 	CacheRead   int64   // tokens that the cache held; 0 if unknown
@@ -35,7 +35,7 @@ type Strip struct {
 // DrawStrip returns the strip of a window for the model.
 func DrawStrip(w windowview.Window) Strip {
 	var s Strip
-	blocks := ForModel(w)
+	blocks := w.ForModel()
 	var held int64
 	for _, b := range blocks {
 		if b.Tokens == nil {
@@ -46,7 +46,11 @@ func DrawStrip(w windowview.Window) Strip {
 	}
 	s.Total = held
 	if w.Billed != nil && *w.Billed > 0 {
-		s.Unexplained, s.Total = max(0, *w.Billed-held), *w.Billed
+		s.Unexplained, s.Total, s.Difference = max(0, *w.Billed-held), *w.Billed, *w.Billed-held
+		s.RestName = windowview.NothingKnown
+	}
+	if segments := w.Segments(); len(segments) > 0 && segments[0].Layer == windowview.Unexplained {
+		s.RestName = segments[0].Name
 	}
 	if s.Total == 0 {
 		return s
@@ -92,11 +96,6 @@ func DrawStrip(w windowview.Window) Strip {
 		s.CacheRead, s.Cache = *w.CacheRead, min(Width, float64(*w.CacheRead)*Width/float64(max(s.Total, *w.CacheRead)))
 	}
 	return s
-}
-
-// ForModel returns the blocks that the model saw. A tool of the call has a window of its own.
-func ForModel(w windowview.Window) []windowview.Block {
-	return slices.DeleteFunc(slices.Clone(w.Blocks), func(b windowview.Block) bool { return b.Target != "" && b.Target != "model" })
 }
 
 // IsWithheld reports whether a part of the block is hidden by a redaction.

@@ -22,7 +22,7 @@ type Call struct {
 	Blocks     []Block // the largest, or all in the order of the window
 	Whole      bool    // Blocks are all blocks
 	More       int     // blocks that are not listed
-	Rest       *int64  // tokens that no block holds, listed as a row of its own
+	Rest       *int64  // billed − estimated tokens, listed as a row of its own; nil if they agree
 	Prev, Next string  // links; empty for none
 	Ghosts     []Ghost
 }
@@ -53,7 +53,7 @@ func CallOf(c river.Call, of int, w windowview.Window, whole bool, item func(id 
 	w.CacheRead = cmp.Or(w.CacheRead, c.Read)
 	v := Call{Call: c, Of: of, Window: w, Strip: river.DrawStrip(w), Whole: whole}
 	v.Sub = v.subtitle()
-	blocks := river.ForModel(w)
+	blocks := w.ForModel()
 	if !whole {
 		slices.SortStableFunc(blocks, func(a, b windowview.Block) int { return cmp.Compare(size(b), size(a)) })
 		v.More = max(0, len(blocks)-listed)
@@ -72,8 +72,8 @@ func CallOf(c river.Call, of int, w windowview.Window, whole bool, item func(id 
 		}
 		v.Blocks = append(v.Blocks, row)
 	}
-	if v.Strip.Unexplained > 0 {
-		v.Rest = &v.Strip.Unexplained
+	if v.Strip.Difference != 0 {
+		v.Rest = &v.Strip.Difference
 	}
 	for _, o := range w.OmissionReasons {
 		v.Ghosts = append(v.Ghosts, Ghost{o.Items, words(o.Reason)})
@@ -95,7 +95,7 @@ func (v Call) subtitle() string {
 	} else {
 		parts = append(parts, spaced(v.Strip.Total)+" tokens estimated, in the order that the model saw them")
 	}
-	blocks := river.ForModel(v.Window)
+	blocks := v.Window.ForModel()
 	parts = append(parts, plural(len(blocks), "block"))
 	fresh, known := 0, false
 	for _, b := range blocks {

@@ -25,7 +25,7 @@ func Items(calls []river.Call, windows map[source.WindowKey]windowview.Window) [
 	index := make(map[string]*Item)
 	for _, c := range calls {
 		w := windows[source.WindowKey{Turn: c.Turn, Call: c.Call, Attempt: c.Attempt}]
-		for _, b := range river.ForModel(w) {
+		for _, b := range w.ForModel() {
 			if len(b.Items) != 1 {
 				continue
 			}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/net/html"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+)
+
+// barOf is what `window -o json` says of the bar.
+type barOf struct {
+	Billed   *int64 `json:"billed_tokens"`
+	Segments []struct {
+		Layer   string `json:"layer"`
+		Name    string `json:"name"`
+		Tokens  int64  `json:"tokens"`
+		Unknown int    `json:"unknown_items"`
+	} `json:"segments"`
+}
+
+// barsEqual compares the bars of the first, a middle and the last billed call of every session. The
+// segments add up to the bill. The terminal, the page of the call, the table of calls and the report
+// have the same figures. It returns the number of bars with a segment that the log does not have.
+func barsEqual(t *testing.T, data, base string) (unexplained int) {
+	t.Helper()
+	for _, session := range askCLI(t, data, "sessions") {
+		id := fmt.Sprint(session["session_id"])
+		calls := slices.DeleteFunc(askCLI(t, data, "river", "--param", "session_id="+id), func(c map[string]any) bool { return c["window_tokens"] == nil })
+		if len(calls) == 0 {
+			continue
+		}
+		table := rowsOf(parsePage(t, base+"/s/"+url.PathEscape(id)), "calls")
+		file := filepath.Join(t.TempDir(), "report.html")
+		if _, stderr, code := ctxledger(t, "report", "--session", id, "--out", file, "--data", data); code != cli.ExitDone {
+			t.Fatalf("report ended with %d: %s", code, stderr)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := html.Parse(strings.NewReader(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inReport, compared := rowsOf(report, "calls"), 0
+		for _, i := range slices.Compact([]int{0, len(calls) / 2, len(calls) - 1}) {
+			turn, call := fmt.Sprint(calls[i]["turn_id"]), fmt.Sprint(calls[i]["call_id"])
+			flags := []string{"window", "--session", id, "--turn", turn, "--call", call, "--data", data}
+			stdout, stderr, code := ctxledger(t, append(flags, "-o", "json")...)
+			if strings.Contains(stderr, "no window of turn") {
+				continue // the log begins within the session, or was compacted before
+			}
+			compared++
+			if code != cli.ExitDone {
+				t.Errorf("window of %s ended with %d: %s", call, code, stderr)
+				continue
+			}
+			var bar barOf
+			if err := json.Unmarshal([]byte(stdout), &bar); err != nil {
+				t.Fatal(err)
+			}
+			var sum, rest, unsized int64 // unsized are tokens of layers with an item of unknown size
+			drawn, _, _ := ctxledger(t, flags...)
+			for _, s := range bar.Segments {
+				sum += s.Tokens
+				if s.Layer == "unexplained" {
+					rest = s.Tokens
+					unexplained++
+				}
+				if s.Unknown > 0 {
+					unsized += s.Tokens
+				}
+				if want := thousands(s.Tokens) + " token"; !strings.Contains(drawn, want) {
+					t.Errorf("call %s: the terminal lacks %q of %s\n%s", call, want, s.Layer, drawn)
+				}
+			}
+			if bar.Billed == nil || sum != *bar.Billed {
+				t.Errorf("call %s: the segments add up to %d, the bill is %v", call, sum, calls[i]["window_tokens"])
+			}
+			// A usage record does not have the size of a layer that has an item of unknown size.
+			for where, rows := range map[string]map[string][]string{"page": table, "report": inReport} {
+				if cells := rows[turn+" "+call]; len(cells) < 7 || cells[6] != fmt.Sprint(max(0, rest+unsized)) {
+					t.Errorf("call %s: the %s has the row %q, %d tokens are not in the log", call, where, cells, rest+unsized)
+				}
+			}
+			page := parsePage(t, base+"/c/"+url.PathEscape(call)+"?turn="+url.QueryEscape(turn)+"&session="+url.QueryEscape(id))
+			var inPage int64
+			for _, row := range all(find(page, func(n *html.Node) bool { return n.Data == "tbody" }), "tr") {
+				n, _ := strconv.ParseInt(strings.ReplaceAll(cellsOf(row)[3], "−", "-"), 10, 64)
+				inPage += n
+			}
+			if inPage != sum {
+				t.Errorf("call %s: the rows of the page add up to %d, want %d", call, inPage, sum)
+			}
+		}
+		if compared == 0 {
+			t.Errorf("no bar of session %s was compared", id)
+		}
+	}
+	return unexplained
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	if n < 0 {
+		return "-" + thousands(-n)
+	}
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
