@@ -110,6 +110,18 @@ func TestBuiltInListYieldsToToldPrices(t *testing.T) {
 	if want := "[[claude-opus-4-5-20251101 200000 64000 " + list + "] [claude-opus-4-9 5 NULL a contract] [gpt-5.2 272000 128000 " + list + "]]"; fmt.Sprint(got) != want {
 		t.Errorf("limits %v, want %s", got, want)
 	}
+	for model, want := range map[string]string{
+		"claude-opus-4-5-20251101": "200000 " + list, "claude-opus-4-9": "5 a contract", "claude-opus-4-50": "? ", "": "? ", "%": "? ",
+	} {
+		tokens, source, err := r.InputLimit(t.Context(), model)
+		found := "?"
+		if tokens != nil {
+			found = fmt.Sprint(*tokens)
+		}
+		if found += " " + source; err != nil || found != want {
+			t.Errorf("the limit of %q is %q, %v, want %q", model, found, err, want)
+		}
+	}
 	b, err := r.Bill(t.Context(), "acme", []string{"s1", "s2"})
 	if err != nil || b.Calls != 3 || b.Unpriced != 3 || b.Cost != 0 {
 		t.Errorf("%+v, %v", b, err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 // A ModelLimit is how many tokens a model takes and gives. Limits are configuration as prices are:
@@ -58,4 +60,19 @@ func (l Reader) ImportLimits(ctx context.Context, limits []ModelLimit) error {
 		return fmt.Errorf("store limits: %w", err)
 	}
 	return nil
+}
+
+// InputLimit returns the largest input of a model in tokens, and where it was read: of the told
+// limits, or of the built-in list unless it is off. It is nil if it is not known.
+func (l Reader) InputLimit(ctx context.Context, model string) (tokens *int64, source string, err error) {
+	for row := range l.sql.Rows(ctx, "input_limit", chsql.Params{"model": chsql.Text(model)}) {
+		var limit *uint32
+		if err := row.Scan(&limit, &source); err != nil {
+			return nil, "", fmt.Errorf("read the limits of models: %w", err)
+		}
+		if limit != nil {
+			tokens = new(int64(*limit))
+		}
+	}
+	return tokens, source, nil
 }

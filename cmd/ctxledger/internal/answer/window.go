@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
 )
 
@@ -29,6 +30,11 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	}
 	if size != nil {
 		addSize(&w, *size)
+	}
+	if w.Max == nil && w.Model != "" {
+		if w.Max, w.MaxSource, err = read.Of(l).InputLimit(ctx, w.Model); err != nil {
+			return w, false, err
+		}
 	}
 	return windowview.WithTotals(w), true, nil
 }

@@ -36,7 +36,7 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	if _, err := fmt.Fprintf(out, "  %s\n", w.bar(segments, size, s)); err != nil {
 		return err
 	}
-	if err := drawLayers(out, segments, s); err != nil {
+	if err := drawLayers(out, segments, max(0, size-tokensOf(segments)), s); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
@@ -66,11 +66,12 @@ func DrawTotals(out io.Writer, totals []Total, s Style) error {
 	if _, err := fmt.Fprintf(out, "  %s\n", Window{}.bar(segments, tokensOf(segments), s)); err != nil {
 		return err
 	}
-	return drawLayers(out, segments, s)
+	return drawLayers(out, segments, 0, s)
 }
 
-// drawLayers writes a row for each segment, with its share of the bill, or of the estimate without one.
-func drawLayers(out io.Writer, segments []Segment, s Style) error {
+// drawLayers writes a row for each segment, with its share of the bill, or of the estimate without one,
+// and a row for the free tokens.
+func drawLayers(out io.Writer, segments []Segment, free int64, s Style) error {
 	size := tokensOf(segments)
 	t := ui.Table{Columns: []ui.Column{{}, {Least: 8}, {Right: true}, {Right: true}, {Right: true}, {Least: 8, Wrap: true}}}
 	for i, l := range segments {
@@ -90,6 +91,10 @@ func drawLayers(out io.Writer, segments []Segment, s Style) error {
 		t.Paint = append(t.Paint, func(line string) string {
 			return strings.Replace(line, mark, s.paint(colour, mark), 1)
 		})
+	}
+	if free > 0 {
+		t.Rows = append(t.Rows, []string{"", "free", ui.Plural(free, "token"), "", "", ""})
+		t.Paint = append(t.Paint, func(line string) string { return line })
 	}
 	return t.Write(out, s.Width, "  ")
 }
@@ -114,6 +119,9 @@ func (w Window) account() (lines [][2]string) {
 	}
 	if w.Max != nil {
 		estimated += " in a window of " + ui.Thousands(*w.Max)
+		if w.MaxSource != "" {
+			estimated += " (" + w.MaxSource + ")"
+		}
 	}
 	if w.Reserved != nil {
 		estimated += ", " + ui.Thousands(*w.Reserved) + " (·) kept for the answer"

@@ -55,12 +55,13 @@ type Window struct {
 	PreviousTurn    string    `json:"previous_turn_id"` // the turn of that call
 	Model           string    `json:"model"`
 	AsOf            string    `json:"as_of,omitzero"`
-	Max             *int64    `json:"max_tokens"`        // prompt and output
-	Reserved        *int64    `json:"reserved_tokens"`   // kept free for the output
-	Estimated       *int64    `json:"estimated_tokens"`  // of all blocks; nil if one is unknown
-	Billed          *int64    `json:"billed_tokens"`     // the prompt, as the provider billed it
-	CacheRead       *int64    `json:"cache_read_tokens"` // part of the billed tokens
-	Unattributed    *int64    `json:"unattributed"`      // billed − estimated
+	Max             *int64    `json:"max_tokens"`                 // prompt and output, or the model's largest prompt; nil if not known
+	MaxSource       string    `json:"max_tokens_source,omitzero"` // list of limits that Max was read from; empty for a recorded limit
+	Reserved        *int64    `json:"reserved_tokens"`            // kept free for the output
+	Estimated       *int64    `json:"estimated_tokens"`           // of all blocks; nil if one is unknown
+	Billed          *int64    `json:"billed_tokens"`              // the prompt, as the provider billed it
+	CacheRead       *int64    `json:"cache_read_tokens"`          // part of the billed tokens
+	Unattributed    *int64    `json:"unattributed"`               // billed − estimated
 	OmittedItems    int64     `json:"omitted"`
 	OmittedTokens   *int64    `json:"omitted_tokens"`  // of items with a known size
 	OmittedUnknown  int64     `json:"omitted_unknown"` // items with an unknown size
