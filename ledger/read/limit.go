@@ -67,11 +67,12 @@ func (l Reader) ImportLimits(ctx context.Context, limits []ModelLimit) error {
 func (l Reader) InputLimit(ctx context.Context, model string) (tokens *int64, source string, err error) {
 	for row := range l.sql.Rows(ctx, "input_limit", chsql.Params{"model": chsql.Text(model)}) {
 		var limit *uint32
-		if err := row.Scan(&limit, &source); err != nil {
+		var from string
+		if err := row.Scan(&limit, &from); err != nil {
 			return nil, "", fmt.Errorf("read the limits of models: %w", err)
 		}
 		if limit != nil {
-			tokens = new(int64(*limit))
+			tokens, source = new(int64(*limit)), from
 		}
 	}
 	return tokens, source, nil

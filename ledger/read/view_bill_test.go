@@ -314,6 +314,13 @@ func TestPricesAndTheCounterfactual(t *testing.T) {
 	if got := lines(named(t, l, "cache-bill", s1, "cause", "unpriced_calls", "currencies")); fmt.Sprint(got) != "[elision 0 [USD]]" {
 		t.Errorf("cache-bill: %q", got)
 	}
+	if err := read.Of(l).ImportPrices(t.Context(), []read.Price{list[1], list[3], list[4]}, true); err != nil {
+		t.Fatal(err)
+	}
+	got = rows(t, l, "SELECT broken_billed, priced_cost, round(break_cost, 9), unbroken_cost FROM cache_bill WHERE session_id = 's1' ORDER BY call_id", nil)
+	if want := "[[NULL NULL NULL NULL] [200 NULL 0.0024875 NULL] [0 NULL 0 NULL]]"; fmt.Sprint(got) != want {
+		t.Errorf("without a price of output: %v, want %s", got, want)
+	}
 	if err := read.Of(l).ImportPrices(t.Context(), []read.Price{price("m1", read.BucketInput, 10)}, true); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@
 -- A call whose window only grew has the cause append. Without both windows, the billed tokens decide. A
 -- break without any cause is unexplained.
 --
+-- break_cost needs the prices of input only. A call whose output is not known or has no price has it, too.
+--
 -- Marks are lists. An ASOF join that finds the last of each kind is cheaper for
 -- everything, but a filter on the tenant does not reach its right side.
 --
@@ -362,7 +364,7 @@ SELECT
     if(comparable AND NOT has(previous_sizes, -1), arraySum(previous_sizes) - (whole - rest), NULL) AS lost_expected,
     cost, currency, priced_cost, priced_currency, unpriced_buckets,
     if(
-        broken_billed = 0, 0 * priced_cost,
+        broken_billed = 0, 0 * (parts[1] + parts[3] + parts[4] + parts[5]),
         broken_billed * if(recomputed_price < cache_read_price, 0, recomputed_price - cache_read_price) / 1000000
     ) AS break_cost,
     priced_cost - break_cost AS unbroken_cost, cache_miss_reason
