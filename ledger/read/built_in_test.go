@@ -76,7 +76,7 @@ func TestBuiltInListYieldsToToldPrices(t *testing.T) {
 		}})
 	}
 	l := c.write()
-	r := read.Of(l)
+	r := read.Models(l)
 	check := func(when, want string) {
 		t.Helper()
 		got := rows(t, l, "SELECT model, round(priced_cost, 6), price_source FROM call_costs ORDER BY call_id", nil)
@@ -122,7 +122,7 @@ func TestBuiltInListYieldsToToldPrices(t *testing.T) {
 			t.Errorf("the limit of %q is %q, %v, want %q", model, found, err, want)
 		}
 	}
-	b, err := r.Bill(t.Context(), "acme", []string{"s1", "s2"})
+	b, err := read.Of(l).Bill(t.Context(), "acme", []string{"s1", "s2"})
 	if err != nil || b.Calls != 3 || b.Unpriced != 3 || b.Cost != 0 {
 		t.Errorf("%+v, %v", b, err)
 	}

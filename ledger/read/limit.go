@@ -7,8 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
+
+// ModelList is what is known about models whoever uses them: their limits and prices.
+type ModelList struct{ sql chsql.DB }
+
+// Models returns the list of a ledger.
+func Models(l *ledger.Ledger) ModelList { return ModelList{l.SQL(files)} }
 
 // A ModelLimit is how many tokens a model takes and gives. Limits are configuration as prices are:
 // they come from no stream, a rebuild keeps them, and all tenants share them.
@@ -47,7 +54,7 @@ type limitRow struct {
 
 // ImportLimits stores limits in one block, so all of them or none. One replaces an earlier one of
 // the same model. For an invalid limit the error wraps [ErrModelLimit], and nothing is stored.
-func (l Reader) ImportLimits(ctx context.Context, limits []ModelLimit) error {
+func (l ModelList) ImportLimits(ctx context.Context, limits []ModelLimit) error {
 	version := uint64(time.Now().UnixNano())
 	rows := make([]limitRow, len(limits))
 	for i, limit := range limits {
@@ -64,7 +71,7 @@ func (l Reader) ImportLimits(ctx context.Context, limits []ModelLimit) error {
 
 // InputLimit returns the largest input of a model in tokens, and where it was read: of the told
 // limits, or of the built-in list unless it is off. It is nil if it is not known.
-func (l Reader) InputLimit(ctx context.Context, model string) (tokens *int64, source string, err error) {
+func (l ModelList) InputLimit(ctx context.Context, model string) (tokens *int64, source string, err error) {
 	for row := range l.sql.Rows(ctx, "input_limit", chsql.Params{"model": chsql.Text(model)}) {
 		var limit *uint32
 		var from string

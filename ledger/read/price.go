@@ -32,7 +32,7 @@ var Buckets = []Bucket{BucketInput, BucketCacheRead, BucketCacheWrite5m, BucketC
 
 // A Price is the price of the tokens of one bucket. Prices are configuration, not facts: they
 // come from no stream, a rebuild keeps them, and all tenants share them. A model without a told
-// price has that of the built-in list, which [Reader.SetBuiltIn] switches off.
+// price has that of the built-in list, which [ModelList.SetBuiltIn] switches off.
 type Price struct {
 	Model      string    // the provider's name of the model; * stands for any characters, and the longest name that fits holds
 	Bucket     Bucket    // which tokens
@@ -105,7 +105,7 @@ func (p Price) row(version uint64) priceRow {
 // currency and beginning of an earlier one replaces it. With replace, all other told prices are
 // removed; the built-in list stays. For an invalid price the error wraps [ErrPrice], and nothing is stored. The last of
 // two that import at the same time holds.
-func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) error {
+func (l ModelList) ImportPrices(ctx context.Context, prices []Price, replace bool) error {
 	for i, p := range prices {
 		if err := p.Validate(); err != nil {
 			return fmt.Errorf("price %d: %w", i+1, err)
@@ -134,7 +134,7 @@ func (l Reader) ImportPrices(ctx context.Context, prices []Price, replace bool) 
 }
 
 // insert stores rows in one block.
-func insert[Row any](ctx context.Context, l Reader, statement string, rows []Row) error {
+func insert[Row any](ctx context.Context, l ModelList, statement string, rows []Row) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0}))
 	batch, err := l.sql.Conn.PrepareBatch(ctx, l.sql.Text(statement))
 	if err != nil {
@@ -153,7 +153,7 @@ const builtIn Bucket = "built_in"
 
 // SetBuiltIn switches the built-in list of prices and limits on or off, for all tenants. The list
 // is on in a new ledger. It says nothing of a model that a told price matches.
-func (l Reader) SetBuiltIn(ctx context.Context, on bool) error {
+func (l ModelList) SetBuiltIn(ctx context.Context, on bool) error {
 	row := Price{Model: "*", Bucket: builtIn, Source: "switched off"}.row(uint64(time.Now().UnixNano()))
 	if on {
 		row.Removed = 1
@@ -165,7 +165,7 @@ func (l Reader) SetBuiltIn(ctx context.Context, on bool) error {
 }
 
 // Prices returns every told price, by model, bucket, currency and beginning.
-func (l Reader) Prices(ctx context.Context) ([]Price, error) {
+func (l ModelList) Prices(ctx context.Context) ([]Price, error) {
 	var list []Price
 	for row := range l.sql.Rows(ctx, "prices", nil) {
 		var p Price

@@ -297,7 +297,7 @@ func TestPricesAndTheCounterfactual(t *testing.T) {
 	}
 	old.ValidFrom = c.start.AddDate(-1, 0, 0)
 	list[2] = old
-	if err := read.Of(l).ImportPrices(t.Context(), list, false); err != nil {
+	if err := read.Models(l).ImportPrices(t.Context(), list, false); err != nil {
 		t.Fatal(err)
 	}
 	// call-2: 210 at 10, 100 at 1, 110 at 20, 10 out at 50; 200 lost of 320 recomputed at (2100 + 2200) / 320 each instead of 1.
@@ -314,14 +314,14 @@ func TestPricesAndTheCounterfactual(t *testing.T) {
 	if got := lines(named(t, l, "cache-bill", s1, "cause", "unpriced_calls", "currencies")); fmt.Sprint(got) != "[elision 0 [USD]]" {
 		t.Errorf("cache-bill: %q", got)
 	}
-	if err := read.Of(l).ImportPrices(t.Context(), []read.Price{list[1], list[3], list[4]}, true); err != nil {
+	if err := read.Models(l).ImportPrices(t.Context(), []read.Price{list[1], list[3], list[4]}, true); err != nil {
 		t.Fatal(err)
 	}
 	got = rows(t, l, "SELECT broken_billed, priced_cost, round(break_cost, 9), unbroken_cost FROM cache_bill WHERE session_id = 's1' ORDER BY call_id", nil)
-	if want := "[[NULL NULL NULL NULL] [200 NULL 0.0024875 NULL] [0 NULL 0 NULL]]"; fmt.Sprint(got) != want {
+	if want := "[[NULL NULL NULL NULL] [200 NULL 0.0024875 NULL] [NULL NULL NULL NULL]]"; fmt.Sprint(got) != want {
 		t.Errorf("without a price of output: %v, want %s", got, want)
 	}
-	if err := read.Of(l).ImportPrices(t.Context(), []read.Price{price("m1", read.BucketInput, 10)}, true); err != nil {
+	if err := read.Models(l).ImportPrices(t.Context(), []read.Price{price("m1", read.BucketInput, 10)}, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := lines(named(t, l, "model-costs", s1, "calls", "unpriced_calls", "priced_cost", "unpriced_buckets")); fmt.Sprint(got) != "[3 3 NULL [cache_read cache_write_5m output]]" {

@@ -83,7 +83,7 @@ func TestPricesOfTheVectors(t *testing.T) {
 					list = append(list, read.Price{Model: "m1", Bucket: bucket, PerMillion: price * 1e6, Currency: "USD", Source: "a test"})
 				}
 			}
-			if err := read.Of(l).ImportPrices(t.Context(), list, false); err != nil {
+			if err := read.Models(l).ImportPrices(t.Context(), list, false); err != nil {
 				t.Fatal(err)
 			}
 			if len(list) == 0 {

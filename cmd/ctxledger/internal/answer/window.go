@@ -32,7 +32,7 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 		addSize(&w, *size)
 	}
 	if w.Max == nil && w.Model != "" {
-		if w.Max, w.MaxSource, err = read.Of(l).InputLimit(ctx, w.Model); err != nil {
+		if w.Max, w.MaxSource, err = read.Models(l).InputLimit(ctx, w.Model); err != nil {
 			return w, false, err
 		}
 	}

@@ -92,7 +92,7 @@ func builtInCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := read.Of(l).SetBuiltIn(cmd.Context(), args[0] == "on"); err != nil {
+			if err := read.Models(l).SetBuiltIn(cmd.Context(), args[0] == "on"); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Out, "the built-in list of prices is %s\n", args[0])
@@ -116,12 +116,12 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 	if err != nil {
 		return err
 	}
-	if err := read.Of(l).ImportPrices(ctx, given.prices, replace); err != nil {
+	if err := read.Models(l).ImportPrices(ctx, given.prices, replace); err != nil {
 		return err
 	}
 	done := fmt.Sprintf("%d prices imported", len(given.prices))
 	if len(given.limits) > 0 {
-		if err := read.Of(l).ImportLimits(ctx, given.limits); err != nil {
+		if err := read.Models(l).ImportLimits(ctx, given.limits); err != nil {
 			return err
 		}
 		done += fmt.Sprintf(", and the limits of %s", ui.Plural(len(given.limits), "model"))
