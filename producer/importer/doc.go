@@ -45,7 +45,8 @@
 //
 // An import with other options, or by an importer of another [model.Revision], is another telling of
 // the log. It gives events with the same ids from another source, see [telling.Telling], so nothing
-// conflicts. One telling counts in the views of the ledger, the others stay.
+// conflicts. One telling counts in the views of the ledger, the others stay. A log that was rewritten
+// after an import is another telling, too, see package known.
 //
 // There are two exceptions. Each version has another id, so both versions are kept and no bytes
 // conflict:

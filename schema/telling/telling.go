@@ -15,7 +15,8 @@ const ImportSource = "urn:ctxledger:import:"
 //
 //	urn:ctxledger:import:<format>:<session>;r<revision>;<text or bare>;<digest of the options>
 //
-// The source of a log has no semicolon. In sources of revision 1 the telling is absent.
+// The options include the mark of a log that was rewritten. The source of a log has no semicolon. In
+// sources of revision 1 the telling is absent.
 type Telling struct {
 	Log      string // source of the log
 	Revision int    // of the importer

@@ -16,11 +16,22 @@
 // # A log that has grown
 //
 // The log is parsed from its start, so no state of a parser lies on disk. The ids of the facts of a
-// source are compared in blocks of 64. A block whose digest is known is not published again. Facts
-// wait until the end of their block, so a [Filter] holds at most 64 facts of each source. Ids decide,
-// because the same telling gives the same bytes for an id, see package importer. A record that later
-// records correct has another id, so its block is published again.
+// source and their bytes are compared in blocks of 64. A block whose digests are known is not published
+// again. Facts wait until the end of their block, so a [Filter] holds at most 64 facts of each source. A
+// record that later records correct has another id, so its block is published again.
 //
 // The design has one digest for all ids and the hash of the log's beginning. With blocks, a
 // corrected record costs a block and not the session, and the beginning needs no hash.
+//
+// # A log that was rewritten
+//
+// The same telling gives the same bytes for an id, see package importer. A log whose program wrote its
+// records anew breaks that rule. Its facts would conflict with those of the stream, or would stand among
+// them at the same positions. A [Filter] therefore ends with a [Differs] before it passes on a fact of
+// such a source. A [Comparison] then reads the log and tells whether it was rewritten. If so, the caller
+// tells the log with [model.Options.Rewritten], as a telling of its own.
+//
+// The comparison is exact for sources of up to 128 entries. In a longer one, a few entries with other ids
+// can pass for corrected ones; no id then has other bytes. An import without a [Source] finds nothing:
+// the ledger refuses ids with other bytes, and its quarantine keeps them.
 package known

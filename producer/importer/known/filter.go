@@ -3,6 +3,7 @@ package known
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"hash"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -13,6 +14,10 @@ import (
 type Filter struct {
 	// Facts is the number of facts, and Known that of the facts that were not passed on.
 	Facts, Known int
+	// Again makes the filter pass on all facts.
+	Again bool
+	// Corrected has the sources whose blocks may have other ids than the stream has. They are passed on.
+	Corrected map[string]bool
 
 	before  func(first *schema.Event) Source
 	emit    func(*schema.Event) error
@@ -25,7 +30,8 @@ type Filter struct {
 type sourceFilter struct {
 	name          string
 	before, after Source
-	ids           hash.Hash
+	ids, digests  hash.Hash // of the present block
+	sample        sample
 	inBlock       int
 	waiting       []*schema.Event
 }
@@ -36,12 +42,13 @@ func NewFilter(before func(first *schema.Event) Source, emit func(*schema.Event)
 	return &Filter{before: before, emit: emit, sources: make(map[string]*sourceFilter)}
 }
 
-// Emit takes the next fact of the log. Its error is that of emit.
+// Emit takes the next fact of the log. Its error is that of emit, or a [*Differs], before which no fact
+// of its source was passed on.
 func (f *Filter) Emit(e *schema.Event) error {
 	f.Facts++
 	s := f.sources[e.Source]
 	if s == nil {
-		s = &sourceFilter{name: e.Source, before: f.before(e), ids: sha256.New()}
+		s = &sourceFilter{name: e.Source, before: f.before(e), ids: sha256.New(), digests: sha256.New()}
 		f.sources[e.Source] = s
 		f.order = append(f.order, s)
 	}
@@ -49,6 +56,11 @@ func (f *Filter) Emit(e *schema.Event) error {
 	s.inBlock++
 	s.ids.Write(binary.AppendUvarint(nil, uint64(len(e.ID))))
 	s.ids.Write([]byte(e.ID))
+	digest := e.Digest()
+	s.digests.Write(digest[:])
+	if e.EventType() == schema.TypeLogAppended {
+		s.sample.add(entryOf(e.ID, digest))
+	}
 	if s.after.Facts > s.before.Facts {
 		if err := f.emit(e); err != nil {
 			return err
@@ -67,15 +79,27 @@ func (f *Filter) Emit(e *schema.Event) error {
 	return nil
 }
 
-// compare drops the waiting facts if their block is known, and passes them on if not.
+// compare drops the waiting facts if their block is known.
 func (f *Filter) compare(s *sourceFilter) error {
 	if len(s.waiting) == 0 {
 		return nil
 	}
-	if s.before.has(len(s.after.Sums)/sumBytes, s.inBlock, s.sum()) {
+	sum := s.sum()
+	before, ok := s.before.block(len(s.after.Sums)/sumBytes, s.inBlock)
+	switch {
+	case !ok:
+	case sum == before:
+		if f.Again {
+			return f.pass(s)
+		}
 		f.Known += len(s.waiting)
 		s.waiting = s.waiting[:0]
 		return nil
+	case !f.Corrected[s.name]:
+		return &Differs{
+			Source: s.name, mark: hex.EncodeToString(sum[idBytes:]),
+			rewritten: [idBytes]byte(sum[:]) == [idBytes]byte(before[:]), before: s.before,
+		}
 	}
 	return f.pass(s)
 }
@@ -90,8 +114,25 @@ func (f *Filter) pass(s *sourceFilter) error {
 	return nil
 }
 
+// contradiction returns a [*Differs] if a waiting entry has other bytes than the sample.
+func (s *sourceFilter) contradiction() error {
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	differs := &Differs{Source: s.name, before: s.before}
+	c := differs.Compare()
+	for _, e := range s.waiting {
+		_ = c.Emit(e)
+	}
+	if c.other > 0 {
+		return differs
+	}
+	return nil
+}
+
 func (s *sourceFilter) sum() (sum [sumBytes]byte) {
-	copy(sum[:], s.ids.Sum(nil))
+	copy(sum[:idBytes], s.ids.Sum(nil))
+	copy(sum[idBytes:], s.digests.Sum(nil))
 	return sum
 }
 
@@ -99,15 +140,22 @@ func (s *sourceFilter) endBlock() {
 	sum := s.sum()
 	s.after.Sums = append(s.after.Sums, sum[:]...)
 	s.ids.Reset()
+	s.digests.Reset()
 	s.inBlock = 0
 }
 
-// End passes on the facts that still wait, because the log is shorter than a known one. It returns
+// End passes on the facts that still wait, because the log is shorter than a known one. Its error is that
+// of emit, or a [*Differs] if entries that wait have other bytes than before. It returns
 // what the stream has of each source whose facts this log adds to, once the facts that were passed
 // on are stored. Their places are not set. A log that reaches less far than a known one adds nothing.
 func (f *Filter) End() (map[string]Source, error) {
 	added := make(map[string]Source)
 	for _, s := range f.order {
+		if !f.Corrected[s.name] {
+			if err := s.contradiction(); err != nil {
+				return nil, err
+			}
+		}
 		if err := f.pass(s); err != nil {
 			return nil, err
 		}
@@ -115,6 +163,7 @@ func (f *Filter) End() (map[string]Source, error) {
 			s.endBlock()
 		}
 		if s.after.Facts >= s.before.Facts && string(s.after.Sums) != string(s.before.Sums) {
+			s.after.Sample = s.sample.encode()
 			added[s.name] = s.after
 		}
 	}

@@ -2,10 +2,7 @@ package known
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/gob"
-	"encoding/hex"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -15,6 +12,11 @@ import (
 // Folder is the memory of this machine: a file for each log. A Folder that is "" remembers nothing.
 // Several processes may use it at once; the last one wins.
 type Folder string
+
+// FolderOf returns the memory of a tenant's logs below a data folder. place names the stream.
+func FolderOf(data, tenant, place string) Folder {
+	return Folder(filepath.Join(data, "imports", nameOf(tenant, place)))
+}
 
 // Entry is what this machine knows of the last import of a log.
 type Entry struct {
@@ -29,8 +31,7 @@ func (f Folder) file(log, kind string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", path, kind))
-	return filepath.Join(string(f), hex.EncodeToString(sum[:16])), nil
+	return filepath.Join(string(f), nameOf(path, kind)), nil
 }
 
 // Find returns the entry of a log whose stamp is the same now. A damaged entry is none.

@@ -35,7 +35,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stream := &stream{stored: make(map[string]int), memory: map[string]Source{"s": s}}
+		stream := newStream()
+		stream.memory["s"] = s
 		var log []*schema.Event
 		for i := range min(s.Facts+2, 300) {
 			log = append(log, event("s", fmt.Sprint(i)))

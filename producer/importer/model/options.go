@@ -20,6 +20,9 @@ type Options struct {
 	// StoreText puts text into the events, up to the size limit of an event. The default is off:
 	// the events hold digests, sizes and token counts.
 	StoreText bool
+	// Rewritten is a mark of a log that was rewritten after an import stored facts of it. It makes the
+	// log another telling, so its facts conflict with none of those.
+	Rewritten string
 	// Growing is for a log whose program still writes it. Facts that only a later record can decide
 	// wait for the next import. A record or document at the end that is not complete is no problem.
 	// Facts of a log that later grows then never change, apart from the exceptions that package

@@ -18,6 +18,10 @@ func (o Options) Telling() string {
 	if o.StoreText {
 		texts = "text"
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %t %d", o.Key.ID, o.Equality.ID, o.Count != nil, o.maxLineBytes()))
+	options := fmt.Appendf(nil, "%s %s %t %d", o.Key.ID, o.Equality.ID, o.Count != nil, o.maxLineBytes())
+	if o.Rewritten != "" {
+		options = fmt.Appendf(options, " %s", o.Rewritten)
+	}
+	sum := sha256.Sum256(options)
 	return ";r" + strconv.Itoa(Revision) + ";" + texts + ";" + hex.EncodeToString(sum[:4])
 }

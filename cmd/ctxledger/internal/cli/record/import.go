@@ -68,7 +68,9 @@ the bucket CTX_IMPORTS. A log that is as it was is not read. A log that has grow
 read, and its new facts are published. What was erased or has expired is not
 published again. --again publishes everything; each fact still counts once.
 An import with other options, or by a later version, tells the log again. One telling
-counts: the one that reaches furthest, then the newest version, then one with text.
+counts: the one that reaches furthest, then the newest version, then one with text,
+then the last one. A log that was rewritten after an import is told again, too; the
+import names it, and "ctxledger query tellings" compares the calls.
 
 --follow goes on as the logs grow, until it is interrupted. A new line is in the stream
 within a second; a log of more than 30 MB takes longer. New logs of a folder are followed,

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/producer/importer"
+	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
@@ -152,8 +154,8 @@ func (im *logImport) one(ctx context.Context, file string) (model.Report, error)
 			return part, nil
 		}
 	}
-	part, err := im.publish(ctx, func(emit func(*schema.Event) error) (model.Report, error) {
-		return importer.ImportFile(ctx, im.format, file, im.options, emit)
+	part, err := im.publish(ctx, file, im.options, func(o model.Options, emit func(*schema.Event) error) (model.Report, error) {
+		return importer.ImportFile(ctx, im.format, file, o, emit)
 	})
 	if err != nil || isNoLog(part) {
 		return part, err
@@ -165,24 +167,45 @@ func (im *logImport) one(ctx context.Context, file string) (model.Report, error)
 func (im *logImport) replaced(ctx context.Context, path string, file io.ReadSeeker) error {
 	options := im.options
 	options.Growing = false
-	_, err := im.publish(ctx, func(emit func(*schema.Event) error) (model.Report, error) {
-		return importer.Import(ctx, im.format, path, file, options, emit)
+	_, err := im.publish(ctx, path, options, func(o model.Options, emit func(*schema.Event) error) (model.Report, error) {
+		return importer.Import(ctx, im.format, path, file, o, emit)
 	})
 	return err
 }
 
-// publish publishes the facts of a log that the stream may lack.
-func (im *logImport) publish(ctx context.Context, log func(emit func(*schema.Event) error) (model.Report, error)) (model.Report, error) {
-	s := im.stream
-	filter, end := s.memory.filter(ctx, func(e *schema.Event) error {
-		s.sessions[e.SessionID] = true
-		return s.publisher.Publish(ctx, e)
-	})
-	part, err := log(filter.Emit)
-	if err == nil {
-		err = end()
+// readLog reads a log and passes its facts to emit.
+type readLog func(o model.Options, emit func(*schema.Event) error) (model.Report, error)
+
+// publish publishes the facts of a log that the stream may lack. A log that was rewritten since an
+// import stored facts of it is told as a telling of its own.
+func (im *logImport) publish(ctx context.Context, path string, o model.Options, read readLog) (model.Report, error) {
+	s, before, corrected := im.stream, im.stream.memory.published, make(map[string]bool)
+	for {
+		filter, end := s.memory.filter(ctx, corrected, func(e *schema.Event) error {
+			s.sessions[e.SessionID] = true
+			return s.publisher.Publish(ctx, e)
+		})
+		part, err := read(o, filter.Emit)
+		if err == nil {
+			err = end()
+		}
+		var differs *known.Differs
+		if !errors.As(err, &differs) {
+			if o.Rewritten != "" && s.memory.published > before {
+				_ = ui.Line(im.app.Err, "%s was rewritten after an import: its facts are a telling of their own, and the earlier ones stay; `ctxledger query tellings` lists calls that both have", path)
+			}
+			return part, err
+		}
+		comparison := differs.Compare()
+		if part, err := read(o, comparison.Emit); err != nil {
+			return part, err
+		}
+		if mark, rewritten := comparison.Rewritten(); rewritten && o.Rewritten != mark {
+			o.Rewritten = mark
+		} else {
+			corrected[differs.Source] = true
+		}
 	}
-	return part, err
 }
 
 func (im *logImport) store(ctx context.Context) error {

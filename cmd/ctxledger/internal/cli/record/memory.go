@@ -61,7 +61,7 @@ func openMemory(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant 
 			_ = ui.Line(a.Err, "the bucket %s cannot be read, so all facts of logs that have grown are published: %v", streamio.ImportsBucket, err)
 		}
 	}
-	m.folder = known.Folder(filepath.Join(a.Flags.Data, "imports", known.Key(tenant, place)))
+	m.folder = known.FolderOf(a.Flags.Data, tenant, place)
 	return m, nil
 }
 
@@ -104,7 +104,7 @@ func (m *memory) before(ctx context.Context, e *schema.Event) known.Source {
 	if s, ok := m.stored[key]; ok && (m.ends == nil || s.At.Holds(m.ends)) {
 		return s
 	}
-	if m.again || m.bucket == nil {
+	if m.bucket == nil {
 		return known.Source{}
 	}
 	if s, ok := m.sources[key]; ok { // another log of this import has it; its facts are queued
@@ -126,15 +126,18 @@ func (m *memory) before(ctx context.Context, e *schema.Event) known.Source {
 }
 
 // filter returns a filter for the facts of a log, and a function that is called at its end.
-func (m *memory) filter(ctx context.Context, emit func(*schema.Event) error) (*known.Filter, func() error) {
+func (m *memory) filter(ctx context.Context, corrected map[string]bool, emit func(*schema.Event) error) (*known.Filter, func() error) {
 	partitions := make(map[string]int)
 	f := known.NewFilter(func(e *schema.Event) known.Source {
 		partitions[e.Source] = schema.Partitions(max(1, len(m.ends))).Of(schema.SubjectOf(e).String())
 		return m.before(ctx, e)
-	}, emit)
+	}, func(e *schema.Event) error {
+		m.published++
+		return emit(e)
+	})
+	f.Again, f.Corrected = m.again, corrected
 	return f, func() error {
 		added, err := f.End()
-		m.published += f.Facts - f.Known
 		for source, s := range added {
 			m.sources[known.Key(m.tenant, source)] = addedSource{s, partitions[source]}
 		}
