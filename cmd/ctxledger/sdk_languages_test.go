@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/producer/producertest/realclient"
 )
 
 // sdkFolders are the SDKs for other languages, each with the folder in which a program of its
@@ -76,27 +77,61 @@ func TestSessionsOfTheSDKs(t *testing.T) {
 	}
 	awaitSeals(t, data, float64(2*len(sessions)))
 	for _, session := range sessions {
-		stdout, stderr, code := ctxledger(t, "conformance", "--session", session, "--data", data, "-o", "json")
-		var report struct {
-			Cases []struct {
-				Case     string
-				Findings []any
-			}
-		}
-		if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != cli.ExitDone {
-			t.Fatalf("conformance of %s ended with %d: %v %s%s", session, code, err, stdout, stderr)
-		}
-		applied := 0
-		for _, c := range report.Cases {
-			applied += min(1, len(c.Findings))
-		}
-		if least := map[bool]int{true: 9, false: 8}[strings.HasSuffix(session, "-decisions")]; applied < least {
-			t.Errorf("only %d cases apply to %s: %s", applied, session, stdout)
-		}
-		verifyTurn(t, data, session, "turn-2")
+		conforms(t, data, session)
 	}
 	rows := askCLI(t, data, "--sql", "SELECT countIf(positionCaseInsensitive(data, 'sk-live-4f') > 0 OR positionCaseInsensitive(data, 'größe/') > 0) AS found FROM events")
 	if rows[0]["found"] != 0.0 {
 		t.Errorf("%v events hold a withheld value", rows[0]["found"])
 	}
+}
+
+// conforms checks that the ACTX-AR cases pass for a session of an SDK, and that a pack of a turn
+// verifies.
+func conforms(t *testing.T, data, session string) {
+	t.Helper()
+	stdout, stderr, code := ctxledger(t, "conformance", "--session", session, "--data", data, "-o", "json")
+	var report struct {
+		Cases []struct {
+			Case     string
+			Findings []any
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != cli.ExitDone {
+		t.Fatalf("conformance of %s ended with %d: %v %s%s", session, code, err, stdout, stderr)
+	}
+	applied := 0
+	for _, c := range report.Cases {
+		applied += min(1, len(c.Findings))
+	}
+	if least := map[bool]int{true: 9, false: 8}[strings.HasSuffix(session, "-decisions")]; applied < least {
+		t.Errorf("only %d cases apply to %s: %s", applied, session, stdout)
+	}
+	verifyTurn(t, data, session, "turn-2")
+}
+
+// TestSessionOfTheSDKOverNATS records the decisions of the file with the SDK for TypeScript straight to
+// JetStream, through the packages of the NATS project. The ACTX-AR cases pass.
+func TestSessionOfTheSDKOverNATS(t *testing.T) {
+	t.Parallel()
+	client := realclient.Library(t)
+	data, app := filepath.Join(t.TempDir(), "data"), filepath.Join(client.Dir, "app")
+	found := up(t, data)
+	decisions := readRepository(t, "producer", "sdk", "testdata", "decisions.json")
+	program := readRepository(t, "producer", "sdk", "testdata", "decisions.mjs")
+	err := os.CopyFS(filepath.Join(app, sdkFolders[0].to), os.DirFS(sdkPath(sdkFolders[0].from)))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(app, "decisions.mjs"), []byte(program), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := "key k0123456789 2026-01-01T00:00:00Z " + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("s", 32)))
+	cmd := exec.CommandContext(t.Context(), client.Program, filepath.Join("app", "decisions.mjs"), found.NATSURL, key)
+	cmd.Dir, cmd.Env = client.Dir, client.Env
+	cmd.Stdin = strings.NewReader(strings.Replace(decisions, `"session": "d-1"`, `"session": "nats-decisions"`, 1))
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 refused\n" {
+		t.Fatalf("it printed %s: %v", out, err)
+	}
+	awaitSeals(t, data, 2)
+	conforms(t, data, "nats-decisions")
 }

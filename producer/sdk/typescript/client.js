@@ -4,6 +4,7 @@ import { gzip } from "node:zlib";
 import { recordMembers } from "./contract.js";
 import { Guard } from "./guard.js";
 import { uuidv7 } from "./key.js";
+import { nats } from "./nats.js";
 import { Outbox } from "./outbox.js";
 import { Log, Run } from "./run.js";
 
@@ -20,7 +21,7 @@ export async function connect(config = {}) {
 }
 
 /**
- * Client records facts and sends them to a gateway, in order, in batches. Recording never waits
+ * Client records facts and sends them to a gateway, or by a transport, in order, in batches. Recording never waits
  * and never throws for a rule of the contract. The gateway judges the events; refused ones are
  * counted and reported.
  */
@@ -42,9 +43,9 @@ export class Client {
 
   constructor({
     url = process.env.CTXLEDGER_URL ?? "http://127.0.0.1:7070", token, runtime = "unnamed", instance = uuidv7(), key = null, guard = new Guard(),
-    outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
+    tenant = "default", transport = /^(nats|tls):/.test(url) ? nats({ url, tenant }) : null, outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
   } = {}) {
-    Object.assign(this, { url: url.replace(/\/$/, ""), token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
+    Object.assign(this, { url: url.replace(/\/$/, ""), transport, token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
     this.source = `urn:ctxledger:runtime:${encodeURIComponent(runtime)}:${encodeURIComponent(instance)}`;
     this.outbox = outbox ? new Outbox(outbox) : null;
     /** Events that the gateway stored, and events that it refused. */
@@ -62,6 +63,7 @@ export class Client {
   }
 
   async open() {
+    this.transport?.hear(this.source);
     if (!this.outbox) return;
     await this.outbox.open();
     for (const name of await this.outbox.waiting()) this.#queue.push({ kept: Promise.resolve(name), documents: null, counted: false });
@@ -267,7 +269,7 @@ export class Client {
       try {
         wait = await this.#attempt(batch);
       } catch (error) {
-        this.#fail(`${this.url}: ${error.cause?.message ?? error.message}`);
+        this.#fail(`${this.transport?.name ?? this.url}: ${error.cause?.message ?? error.message}`);
         wait = 0;
       }
       if (batch.counted) this.#events -= before - batch.documents.length;
@@ -293,20 +295,20 @@ export class Client {
   async #attempt(batch) {
     const n = Math.min(batch.documents.length, batch.most ?? this.maxBatch);
     const part = batch.documents.slice(0, n);
+    if (this.transport) {
+      const verdicts = await this.transport.send(part);
+      this.#judge(batch, part, verdicts);
+      const failed = verdicts.find((verdict) => verdict.error);
+      if (failed) throw failed.error;
+      return null;
+    }
     const headers = { "content-type": "application/cloudevents-batch+json", "content-encoding": "gzip" };
     if (this.token) headers.authorization = `Bearer ${this.token}`;
     const body = await compress(`[${part.join(",")}]`);
     const response = await this.fetch(`${this.url}/v1/events`, { method: "POST", headers, body, signal: AbortSignal.timeout(30_000) });
     const answer = await response.json().catch(() => ({}));
     if (Array.isArray(answer.events) && answer.events.length === n) {
-      const rest = [];
-      answer.events.forEach((verdict, i) => {
-        if (verdict.verdict === "stored") this.stored++;
-        else if (verdict.verdict === "refused") this.#refuseDocument(part[i], verdict.violations);
-        else rest.push(part[i]);
-      });
-      batch.documents.splice(0, n, ...rest);
-      if (rest.length === 0) return null;
+      if (this.#judge(batch, part, answer.events)) return null;
     } else if ((response.status === 413 || response.status === 400) && n > 1) {
       batch.most = Math.ceil(n / 2);
       return null;
@@ -318,12 +320,25 @@ export class Client {
     return 1000 * (Number(response.headers.get("retry-after")) || 0);
   }
 
+  /** judge removes the events with a verdict from a batch, and reports whether all of them have one. */
+  #judge(batch, part, verdicts) {
+    const rest = [];
+    verdicts.forEach((verdict, i) => {
+      if (verdict.verdict === "stored") this.stored++;
+      else if (verdict.verdict === "refused") this.#refuseDocument(part[i], verdict.violations);
+      else rest.push(part[i]);
+    });
+    batch.documents.splice(0, part.length, ...rest);
+    return rest.length === 0;
+  }
+
   /**
    * receipts asks which stored events the projector has quarantined since the last question, logs
    * and counts them, and returns their number. An event is quarantined up to some seconds after it
    * was stored.
    */
   async receipts() {
+    if (this.transport) return this.#heard(this.transport.notices());
     for (let found = 0; ; ) {
       const headers = this.token ? { authorization: `Bearer ${this.token}` } : {};
       const place = `after=${this.#after}&source=${encodeURIComponent(this.source)}`;
@@ -331,15 +346,20 @@ export class Client {
       if (response.status !== 200) return found; // a server without receipts, or one that is not ready
       const { notices, next, more } = await response.json();
       this.#after = Math.max(this.#after, next);
-      for (const n of notices) {
-        found++;
-        this.quarantined++;
-        this.notices.push(n);
-        if (this.notices.length > 100) this.notices.shift();
-        this.log(`ctxledger quarantined ${n.type} ${n.id}: ${n.code} at ${n.pointer}; ${n.fix ?? ""}`);
-      }
+      found += this.#heard(notices);
       if (!more) return found;
     }
+  }
+
+  /** heard counts and logs notices, and returns their number. */
+  #heard(notices) {
+    for (const n of notices) {
+      this.quarantined++;
+      this.notices.push(n);
+      if (this.notices.length > 100) this.notices.shift();
+      this.log(`ctxledger quarantined ${n.type} ${n.id}: ${n.code} at ${n.pointer}; ${n.fix ?? ""}`);
+    }
+    return notices.length;
   }
 
   async #ask() {
@@ -403,6 +423,7 @@ export class Client {
     clearTimeout(this.#asking);
     this.#closed = true;
     await this.outbox?.close();
+    await this.transport?.close();
     return done;
   }
 }

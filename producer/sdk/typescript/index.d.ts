@@ -13,9 +13,13 @@ export interface Ids {
 }
 
 export interface Config {
-  /** Address of `ctxledger up` or `ctxledger serve`. Defaults to CTXLEDGER_URL, or port 7070 of this machine. */
+  /** Address of `ctxledger up` or `ctxledger serve`, or of NATS (nats://user:password@host:4222). Defaults to CTXLEDGER_URL, or port 7070 of this machine. */
   url?: string;
+  /** The tenant whose facts are published to NATS. Over HTTP the token decides. Defaults to "default". */
+  tenant?: string;
   token?: string;
+  /** How events are sent. Defaults to what the address says; "@ctxledger/sdk/nats" has more options. close closes it. */
+  transport?: Transport | null;
   /** Name of the runtime. Defaults to "unnamed". */
   runtime?: string;
   /** Distinguishes processes of one runtime. Defaults to a new id. */
@@ -36,6 +40,17 @@ export interface Config {
   receipts?: number | null;
   log?: (line: string) => void;
   fetch?: typeof fetch;
+}
+
+export interface Verdict { verdict: "stored" | "refused" | "waits"; violations?: Violation[]; error?: Error; stream?: string; sequence?: number }
+
+/** A way to send events. send gives a verdict for each event, in order; an event that waits is sent again. */
+export interface Transport {
+  readonly name: string;
+  send(documents: string[]): Promise<Verdict[]>;
+  hear(source: string): void;
+  notices(): Notice[];
+  close(): Promise<void>;
 }
 
 export interface Violation { code: string; pointer?: string; found?: string; fix?: string }
