@@ -109,29 +109,34 @@ func conforms(t *testing.T, data, session string) {
 	verifyTurn(t, data, session, "turn-2")
 }
 
-// TestSessionOfTheSDKOverNATS records the decisions of the file with the SDK for TypeScript straight to
-// JetStream, through the packages of the NATS project. The ACTX-AR cases pass.
-func TestSessionOfTheSDKOverNATS(t *testing.T) {
+// TestSessionsOverNATS records the decisions of the file with each SDK straight to JetStream, in
+// TypeScript through the packages of the NATS project. The ACTX-AR cases pass.
+func TestSessionsOverNATS(t *testing.T) {
 	t.Parallel()
 	client := realclient.Library(t)
-	data, app := filepath.Join(t.TempDir(), "data"), filepath.Join(client.Dir, "app")
+	data := filepath.Join(t.TempDir(), "data")
 	found := up(t, data)
 	decisions := readRepository(t, "producer", "sdk", "testdata", "decisions.json")
-	program := readRepository(t, "producer", "sdk", "testdata", "decisions.mjs")
-	err := os.CopyFS(filepath.Join(app, sdkFolders[0].to), os.DirFS(sdkPath(sdkFolders[0].from)))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(app, "decisions.mjs"), []byte(program), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	key := "key k0123456789 2026-01-01T00:00:00Z " + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("s", 32)))
-	cmd := exec.CommandContext(t.Context(), client.Program, filepath.Join("app", "decisions.mjs"), found.NATSURL, key)
-	cmd.Dir, cmd.Env = client.Dir, client.Env
-	cmd.Stdin = strings.NewReader(strings.Replace(decisions, `"session": "d-1"`, `"session": "nats-decisions"`, 1))
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 refused\n" {
-		t.Fatalf("it printed %s: %v", out, err)
+	for _, sdk := range sdkFolders {
+		app, session := filepath.Join(client.Dir, sdk.interpreter), sdk.interpreter+"-decisions"
+		name := filepath.Base(sdk.decisions)
+		err := os.CopyFS(filepath.Join(app, sdk.to), os.DirFS(sdkPath(sdk.from)))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(app, name), []byte(readRepository(t, "producer", "sdk", "testdata", name)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), sdk.interpreter, name, found.NATSURL, key)
+		cmd.Dir = app
+		cmd.Stdin = strings.NewReader(strings.Replace(decisions, `"session": "d-1"`, `"session": "`+session+`"`, 1))
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 refused\n" {
+			t.Fatalf("it printed %s: %v", out, err)
+		}
 	}
-	awaitSeals(t, data, 2)
-	conforms(t, data, "nats-decisions")
+	awaitSeals(t, data, 4)
+	for _, sdk := range sdkFolders {
+		conforms(t, data, sdk.interpreter+"-decisions")
+	}
 }

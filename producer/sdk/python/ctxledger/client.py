@@ -20,6 +20,7 @@ from .contract import RECORD_MEMBERS
 from .facts import EventType, Fact
 from .guard import Guard, Hit
 from .key import Key, utf8, uuid7
+from .nats import Nats
 from .outbox import TOUCH, Outbox
 from .run import Log, Run
 
@@ -74,11 +75,13 @@ class Client:
     or use it in a with statement."""
 
     def __init__(
-        self, url: Optional[str] = None, *, token: Optional[str] = None, runtime: str = "unnamed", instance: Optional[str] = None,
+        self, url: Optional[str] = None, *, token: Optional[str] = None, tenant: str = "default", runtime: str = "unnamed", instance: Optional[str] = None,
         key: Optional[Key] = None, guard: Optional[Guard] = None, outbox: Optional[str] = None, linger: float = 0.1, max_batch: int = 500,
         max_queued: int = 10_000, stream_wait: float = 1.0, receipts: Optional[float] = 5.0, log: Callable[[str], None] = _log.warning,
     ) -> None:
-        """The address defaults to CTXLEDGER_URL, or port 7070 of this machine. The instance
+        """The address defaults to CTXLEDGER_URL, or port 7070 of this machine. With an address of
+        NATS, such as nats://user:password@host:4222, events go straight to JetStream, for the tenant; over
+        HTTP the token decides the tenant. The instance
         distinguishes processes of one runtime and defaults to a new id. An outbox is a folder that
         keeps events until the gateway has answered; without one they wait in memory. Times are in
         seconds: linger is the longest wait of an event for its batch, stream_wait that of a seal
@@ -99,6 +102,8 @@ class Client:
         self.lock = threading.RLock()
         self._changed = threading.Condition(self.lock)
         self._token = token
+        self._nats = Nats(self.url, self.source, tenant) if self.url.startswith(("nats:", "tls:")) else None
+        self._place = self._nats.name if self._nats else self.url  # for messages, without a password
         self._receipts = receipts
         self._asking: Optional[float] = None  # when the sender asks for receipts
         self._after = 0  # the position of the last receipt
@@ -349,7 +354,7 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 self._connection = None
                 with self.lock:
-                    self._fail(f"{self.url}: {error}")
+                    self._fail(f"{self._place}: {error}")
                 wait = 0.0
             if not batch.documents:
                 if batch.name and self._outbox:
@@ -387,6 +392,8 @@ class Client:
         """receipts asks which stored events the projector has quarantined since the last question,
         logs and counts them, and returns their number. An event is quarantined up to some seconds
         after it was stored. Its errors are those of the connection."""
+        if self._nats:
+            return self._hear(self._nats.notices())
         address, found = urlsplit(self.url), 0
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
         connection = kind(address.hostname or "", address.port, timeout=10)
@@ -401,15 +408,20 @@ class Client:
                 answer = json.loads(body)
                 with self.lock:
                     self._after = max(self._after, answer["next"])
-                    for n in answer["notices"]:
-                        found += 1
-                        self.quarantined += 1
-                        self.notices.append(Notice(*(n.get(name, "") for name in Notice._fields)))
-                        self._say(f"ctxledger quarantined {n.get('type')} {n.get('id')}: {n.get('code')} at {n.get('pointer')}; {n.get('fix', '')}")
+                found += self._hear(answer["notices"])
                 if not answer["more"]:
                     return found
         finally:
             connection.close()
+
+    def _hear(self, notices: List[Dict[str, Any]]) -> int:
+        """_hear counts and logs notices, and returns their number."""
+        with self.lock:
+            for n in notices:
+                self.quarantined += 1
+                self.notices.append(Notice(*(n.get(name, "") for name in Notice._fields)))
+                self._say(f"ctxledger quarantined {n.get('type')} {n.get('id')}: {n.get('code')} at {n.get('pointer')}; {n.get('fix', '')}")
+        return len(notices)
 
     def _ask(self) -> None:
         try:
@@ -444,6 +456,13 @@ class Client:
         to wait before the next attempt, or None."""
         documents = batch.documents or []
         part = documents[:batch.most or self.max_batch]
+        if self._nats:
+            verdicts = self._nats.send(part)
+            with self.lock:
+                if self._judge(batch, part, verdicts):
+                    return None
+                self._fail(f"{self._place}: {next(v['error'] for v in verdicts if 'error' in v)}")
+            return 0.0
         status, headers, body = self._post(gzip.compress(b"[" + b",".join(part) + b"]", 1))
         try:
             answer = json.loads(body)
@@ -453,33 +472,36 @@ class Client:
             answer = {}
         verdicts = answer.get("events")
         with self.lock:
-            rest = None
             if isinstance(verdicts, list) and len(verdicts) == len(part):
-                rest = []
-                for document, verdict in zip(part, verdicts):
-                    if verdict.get("verdict") == "stored":
-                        self.stored += 1
-                    elif verdict.get("verdict") == "refused":
-                        self._refuse_document(document, verdict.get("violations") or [])
-                    else:
-                        rest.append(document)
+                if self._judge(batch, part, verdicts):
+                    return None
             elif status in (400, 413) and len(part) > 1:
                 batch.most = (len(part) + 1) // 2
                 return None
             elif status in (400, 413):
-                self._refuse_document(part[0], [answer])
-                rest = []
-            if rest is not None:
-                batch.documents = rest + documents[len(part):]
-                if batch.counted:
-                    self._events -= len(part) - len(rest)
-                if not rest:
-                    return None
-            self._fail(f"{self.url} answered {status}: {answer.get('detail', 'no problem document')}")
+                self._judge(batch, part, [{"verdict": "refused", "violations": [answer]}])
+                return None
+            self._fail(f"{self._place} answered {status}: {answer.get('detail', 'no problem document')}")
         try:
             return float(headers.get("Retry-After") or 0)
         except ValueError:
             return 0.0
+
+    def _judge(self, batch: _Batch, part: List[bytes], verdicts: List[Dict[str, Any]]) -> bool:
+        """_judge removes the events with a verdict from a batch, and reports whether all of them have
+        one."""
+        rest = []
+        for document, verdict in zip(part, verdicts):
+            if verdict.get("verdict") == "stored":
+                self.stored += 1
+            elif verdict.get("verdict") == "refused":
+                self._refuse_document(document, verdict.get("violations") or [])
+            else:
+                rest.append(document)
+        batch.documents = rest + (batch.documents or [])[len(part):]
+        if batch.counted:
+            self._events -= len(part) - len(rest)
+        return not rest
 
     def _refuse_document(self, document: bytes, violations: List[Dict[str, Any]]) -> None:
         event = json.loads(document)
@@ -549,6 +571,8 @@ class Client:
             for thread in self._threads:
                 thread.join(1.0)
             self._outbox.close()
+        if self._nats and not was and os.getpid() == self._process:
+            self._nats.close()
         return done
 
     async def aflush(self, timeout: float = 10.0) -> bool:
