@@ -190,7 +190,7 @@ func TestDecisionsGiveTheSameFacts(t *testing.T) {
 }
 
 // TestLargeDecisionsGiveTheSameFacts is the same for a window of 500 items with long ids, whose
-// surface, selection and assembly need several events.
+// surface, selection and assembly need several events, and whose compactions leave long lists out.
 func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
 	t.Parallel()
 	var steps, candidates []any
@@ -205,6 +205,14 @@ func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
 		"do": "call", "id": "call-1", "candidates": candidates, "query": "q", "intent": "answer", "pressure_policy": map[string]any{"name": "pressure_ladder"},
 		"point": "message_history", "usage": map[string]any{"output_tokens": 1},
 	})
+	for i, source := range []int{3, 300} { // many in the tail, and many in the source
+		summary := map[string]any{"id": fmt.Sprintf("summary-%d", i), "text": "short", "tokens": 1, "call_id": fmt.Sprintf("writer-%d", i)}
+		steps = append(steps, map[string]any{
+			"do": "compact", "call": fmt.Sprintf("compact-%d", i), "window": candidates, "source": candidates[:source], "summary": summary,
+		}, map[string]any{
+			"do": "compact", "call": fmt.Sprintf("failed-%d", i), "window": candidates, "source": candidates[:source], "fail": "it hung",
+		})
+	}
 	text, err := json.Marshal(map[string]any{
 		"runtime": "decider", "session": "d-2", "run": "run-1", "agent": "a", "resource": "r", "task": "t", "attempt": "1", "program": "large", "model": map[string]any{"name": "gpt-4o", "max_tokens": 100_000, "reserved_output": 10},
 		"withheld": map[string]any{"value": "sk-test-0123456789", "policy_ref": "policy:no-credentials", "reason": "secret"},
@@ -213,7 +221,7 @@ func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDecisions(t, text, 1000+2*3)
+	checkDecisions(t, text, 1000+2*3+2*7)
 }
 
 // checkDecisions records decisions with Go, which gives at least so many facts. The facts of the other

@@ -33,6 +33,11 @@ export function textBytes(text = "") {
   return 3 + Buffer.byteLength(text) + 5 * (text.match(/[\0-\x1f"\\]/g)?.length ?? 0);
 }
 
+/** tooMany reports whether references take more than their share of one event. */
+export function tooMany(refs) {
+  return chunk(refs, textBytes, maxPartBytes / 3).length > 1;
+}
+
 export function candidateBytes({ id }, score, omission) {
   const signals = Object.keys(score?.signals ?? {}).reduce((sum, name) => sum + textBytes(name) + 32, 0);
   return 96 + 2 * textBytes(id) + 32 + signals + (omission ? textBytes(omission.note) : 0);

@@ -1,5 +1,5 @@
 import { uuidv7 } from "./key.js";
-import { blockBytes, candidateBytes, chunk, maxPartBytes, partOf, segmentBytes, textBytes, truncationBytes, withMetadata } from "./part.js";
+import { blockBytes, candidateBytes, chunk, maxPartBytes, partOf, segmentBytes, textBytes, tooMany, truncationBytes, withMetadata } from "./part.js";
 
 const logged = { message: "message", tool_call: "function_call", tool_result: "function_call_output" };
 const strategies = {
@@ -342,7 +342,8 @@ export class Call {
 
   /**
    * compact records the start of a compaction: a summary is to replace the items of the window
-   * whose ids are in source. End it with complete, fail or discard.
+   * whose ids are in source. End it with complete, fail or discard. Lists of items that are too long
+   * for one event are left out, and the metadata says so; the source window still names the ends.
    */
   compact(window, source, compaction = {}) {
     const named = window.filter((item) => source.includes(item.id));
@@ -361,6 +362,11 @@ export class Call {
       },
       replacement_policy: "replace_window", ...(tail.length > 0 && { retained_tail_refs: tail }), ...compaction,
     };
+    for (const name of ["source_item_refs", "retained_tail_refs"]) {
+      if (!tooMany(fact[name] ?? [])) continue;
+      fact[name] = name === "source_item_refs" ? [] : undefined; // the first one is required
+      fact.metadata = { ...fact.metadata, [name]: "left_out" };
+    }
     this.record("context.compaction.started", fact);
     return new OpenCompaction(this.turn, fact, [...window], named);
   }
@@ -388,9 +394,11 @@ export class OpenCompaction {
     const item = turn.add({ id, text, callId, role: "system", layer: "summary", ...content, kind: "summary" });
     const { positions } = turn.run.log;
     const covered = this.#source.filter((one) => positions.has(one.id)).map((one) => positions.get(one.id));
+    const refs = this.#source.map((one) => one.id);
+    const many = tooMany(refs);
     turn.record("context.summary.created", {
       summary_id: id, summary_kind: "thread_summary", content_digest: item.digest, tokens: item.tokens, byte_size: Buffer.byteLength(item.text),
-      source_item_refs: this.#source.map((one) => one.id), ...(covered.length > 0 && { covers_through_position: Math.max(...covered) }), loss_notes,
+      source_item_refs: many ? [refs[0], refs.at(-1)] : refs, ...withMetadata(many && { source_item_refs: "first_and_last" }), ...(covered.length > 0 && { covers_through_position: Math.max(...covered) }), loss_notes,
       open_questions, goal_refs, summarizer_call_id: callId,
     });
     const [first] = this.#source;

@@ -36,6 +36,11 @@ def text_bytes(text: Any) -> int:
     return 3 + len(utf8(text)) + 5 * len(_ESCAPED.findall(text))
 
 
+def too_many(refs: Sequence[Any]) -> bool:
+    """too_many reports whether references take more than their share of one event."""
+    return len(chunk(refs, text_bytes, MAX_PART_BYTES // 3)) > 1
+
+
 def candidate_bytes(id: str, score: Mapping[str, Any], omission: Optional[Mapping[str, Any]]) -> int:
     signals = sum(text_bytes(name) + 32 for name in score.get("signals") or {})
     return 96 + 2 * text_bytes(id) + 32 + signals + (text_bytes(omission.get("note")) if omission else 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, 
 from .facts import EventType, Fact
 from .guard import Hit
 from .key import utf8, uuid7
-from .part import MAX_PART_BYTES, block_bytes, candidate_bytes, chunk, part_of, segment_bytes, text_bytes, truncation_bytes
+from .part import MAX_PART_BYTES, block_bytes, candidate_bytes, chunk, part_of, segment_bytes, text_bytes, too_many, truncation_bytes
 
 if TYPE_CHECKING:
     from .client import Client
@@ -435,12 +435,13 @@ class Call:
 
     def compact(self, window: Sequence[Item], source: Sequence[str], **compaction: Any) -> "OpenCompaction":
         """compact records the start of a compaction: a summary is to replace the items of the window
-        whose ids are in source. End it with complete, fail or discard."""
+        whose ids are in source. End it with complete, fail or discard. Lists of items that are too long
+        for one event are left out, and the metadata says so; the source window still names the ends."""
         named = [item for item in window if item.id in set(source)]
         if not named or len(named) != len(source):
             raise ValueError("the source of a compaction is empty, or names an item twice or one that is not in the window")
         last, positions = max(n for n, item in enumerate(window) if item.id == named[-1].id), self.turn.run.log.positions
-        fact = {
+        fact: Dict[str, Any] = {
             "compaction_id": f"compaction:{self.id}", "call_id": self.id, "scope": "thread", "method": "abstractive_summary", "trigger": "token_pressure",
             "source_item_refs": [item.id for item in named], "tokens_before": sum(item.tokens for item in window),
             "source_window": {name: value for name, value in (
@@ -450,6 +451,10 @@ class Call:
             ) if value is not None},
             "replacement_policy": "replace_window", "retained_tail_refs": [item.id for item in window[last + 1:]] or None, **compaction,
         }
+        for name in ("source_item_refs", "retained_tail_refs"):
+            if too_many(fact.get(name) or []):
+                fact[name] = [] if name == "source_item_refs" else None  # the first one is required
+                fact["metadata"] = {**(fact.get("metadata") or {}), name: "left_out"}
         self.record("context.compaction.started", fact)
         return OpenCompaction(self.turn, fact, list(window), named)
 
@@ -471,9 +476,12 @@ class OpenCompaction:
             self._end()
             item = self.turn.add(id, text, kind="summary", call_id=call_id, **{"role": "system", "layer": "summary", **content})
             covered = [self.turn.run.log.positions[s.id] for s in self._source if s.id in self.turn.run.log.positions]
+            refs = [s.id for s in self._source]
+            many = too_many(refs)
             self.turn.record("context.summary.created", {
                 "summary_id": id, "summary_kind": "thread_summary", "content_digest": item.digest, "tokens": item.tokens, "byte_size": len(utf8(item.text)),
-                "source_item_refs": [s.id for s in self._source], "covers_through_position": max(covered, default=None), "loss_notes": loss_notes,
+                "source_item_refs": [refs[0], refs[-1]] if many else refs, "metadata": {"source_item_refs": "first_and_last"} if many else None,
+                "covers_through_position": max(covered, default=None), "loss_notes": loss_notes,
                 "open_questions": open_questions, "goal_refs": goal_refs, "summarizer_call_id": call_id,
             })
             replaced = {s.id for s in self._source}
