@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/schema"
@@ -39,6 +41,7 @@ const (
 	childPort   = "CTXLEDGER_TEST_PORT"    // the port of that NATS; 0 means any
 
 	childRebuild = "CTXLEDGER_TEST_REBUILD" // set: rebuild
+	childRestore = "CTXLEDGER_TEST_RESTORE" // the folder of a backup, and ClickHouse's: restore
 )
 
 const exitLeaseLost = 7
@@ -74,6 +77,10 @@ func runChild() int {
 	case os.Getenv(childRebuild) != "":
 		c := p.config
 		_, err = rebuild.Rebuild{JetStream: c.JetStream, Ledger: c.Ledger, Keys: c.Keys, Ring: c.Ring, Log: c.Log, Timing: quickTiming, BatchMessages: 7, Projector: ForRebuild, Steps: p.config.Steps}.Run(context.Background())
+	case os.Getenv(childRestore) != "":
+		c := p.config
+		dir, staging, _ := strings.Cut(os.Getenv(childRestore), " ")
+		_, err = backup.Restore{JetStream: c.JetStream, Ledger: c.Ledger, Dir: dir, Staging: staging, Keys: c.Keys, Ring: c.Ring, Log: c.Log, Timing: quickTiming, Projector: ForRebuild, Steps: c.Steps}.Run(context.Background())
 	default:
 		err = p.Run(context.Background())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,4 +72,105 @@ func TestKilledBackups(t *testing.T) {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 	t.Logf("%d kills, %d of them after the end; a backup takes %v", kills, done-1, took)
+}
+
+// TestRestoreOnAnotherMachine restores a backup on a new `up` with the old keys, while it is killed
+// at moments that are spread over its duration. The new ledger answers as the old one, its log has the
+// same head, and it goes on.
+func TestRestoreOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	old, target, data := t.TempDir(), filepath.Join(t.TempDir(), "kept"), t.TempDir()
+	up(t, old)
+	publish := func(data, text string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "events.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
+			t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
+		}
+	}
+	events := func(from, to int) string {
+		var b strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, `{"specversion":"1.0","id":"e-%d","source":"urn:test","type":"dev.ctxledger.context.log.appended.v1","subject":"i-%d","time":"2026-01-02T03:04:05Z","sessionid":"s-1","data":{"event_type":"context.log.appended","schema_version":"1.0.0","log_item_id":"i-%d","item_type":"message"}}`+"\n", i, i, i)
+		}
+		return b.String()
+	}
+	count := func(data string, want int) {
+		t.Helper()
+		for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+			rows := askCLI(t, data, "--sql", "SELECT count() AS n FROM recorded_events")
+			if fmt.Sprint(rows[0]["n"]) == fmt.Sprint(want) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the ledger has %v events, want %d", rows[0]["n"], want)
+			}
+		}
+	}
+	publish(old, events(0, 2000))
+	stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json")
+	if code != cli.ExitDone {
+		t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
+	}
+	list, err := backup.List(target)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	restore := []string{"backup", "restore", list[0].Dir, "--data"}
+	if _, stderr, code := ctxledger(t, append(restore, old)...); code != cli.ExitDone || stderr != "" {
+		t.Errorf("the old installation said %d %s", code, stderr)
+	}
+	other := t.TempDir()
+	up(t, other)
+	if _, stderr, code := ctxledger(t, append(restore, other)...); code != cli.ExitFailed || !strings.Contains(stderr, "put its folder keys/ into the data folder") {
+		t.Errorf("an installation with other keys said %d %s", code, stderr)
+	}
+
+	if err := os.CopyFS(filepath.Join(data, "keys"), os.DirFS(filepath.Join(old, "keys"))); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(data, "keys", "*"))
+	for _, file := range files {
+		err = errors.Join(err, os.Chmod(file, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	up(t, data)
+	for i := range 3 {
+		p := command(append(restore, data)...).begin(t)
+		select {
+		case <-p.done:
+		case <-time.After(time.Duration(i+1) * 700 * time.Millisecond):
+		}
+		_ = p.Process.Signal(syscall.SIGKILL)
+		<-p.done
+	}
+	if stdout, stderr, code := ctxledger(t, append(restore, data)...); code != cli.ExitDone {
+		t.Fatalf("restore ended with %d\n%s%s", code, stdout, stderr)
+	}
+	count(data, 2000)
+	root := func(data string) string {
+		t.Helper()
+		stdout, stderr, code := ctxledger(t, "proof", "checkpoint", "--data", data)
+		if code != cli.ExitDone {
+			t.Fatalf("proof checkpoint ended with %d: %s", code, stderr)
+		}
+		return strings.Join(strings.SplitN(stdout, "\n", 4)[:3], "\n")
+	}
+	publish(data, events(2000, 2500))
+	count(data, 2500)
+	publish(old, events(2000, 2500))
+	count(old, 2500)
+	for end := time.Now().Add(startPatience); root(old) != root(data); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the heads are\n%s\nand\n%s", root(old), root(data))
+		}
+	}
+	if _, stderr, code := ctxledger(t, append(restore, data)...); code != cli.ExitDone {
+		t.Errorf("the restore that was done said %d %s", code, stderr)
+	}
 }

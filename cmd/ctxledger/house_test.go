@@ -100,7 +100,7 @@ var house = []room{
 	{path: "projector/signing", may: []string{"schema", "ledger", "projector/metrics", "nats"}},
 	{path: "projector/rebuild", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/decode", "projector/quarantine", "projector/internal/steps", "nats"}},
 	{path: "projector/erasure", may: []string{"schema", "ledger", "projector/streamio", "projector/decode", "projector/leak", "projector/quarantine", "projector/internal", "nats"}},
-	{path: "projector/backup", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "nats"}},
+	{path: "projector/backup", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/rebuild", "projector/erasure", "projector/internal/steps", "nats"}},
 	{path: "projector/revocation", may: []string{"schema", "ledger", "projector/streamio", "nats"}},
 	{path: "projector/recheck", may: []string{"schema", "ledger", "projector/leak"}},
 	{path: "projector/internal", may: []string{"schema", "ledger", "projector/streamio"}},

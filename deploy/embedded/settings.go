@@ -35,6 +35,9 @@ const backupsFolder = "backups"
 // BackupsDir returns the folder below a data folder that the engine may write its backups to.
 func BackupsDir(dir string) string { return filepath.Join(dir, engineFolder, backupsFolder) }
 
+// BackupsDir returns the folder that the engine may write its backups to.
+func (s *Servers) BackupsDir() string { return BackupsDir(s.config.Dir) }
+
 // settings are the values of the templates. Strings are XML text.
 type settings struct {
 	Log, Backups, Users string

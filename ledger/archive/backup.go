@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
@@ -22,13 +20,23 @@ var ErrNoFolder = errors.New("ClickHouse may not use the folder of backups: set 
 // Backup copies all tables to a folder below ClickHouse's folder of backups. The server copies
 // on when ctx ends; see [Tables.Quiesce].
 func (t Tables) Backup(ctx context.Context, folder string, told Progress) error {
-	if err := t.run(ctx, t.sql.Text("backup"), folder, told); err != nil {
+	if err := t.run(ctx, "backup", chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
 		return fmt.Errorf("copy the tables: %w", err)
 	}
 	return nil
 }
 
-// Quiesce waits until ClickHouse writes no folder of backups whose name contains the text. Quiesce asks the server to stop first.
+// Restore makes the tables of a copy in the database of the ledger, which must have none of them.
+// The server works on when ctx ends; see [Tables.Quiesce].
+func (t Tables) Restore(ctx context.Context, folder string, told Progress) error {
+	if err := t.run(ctx, "restore", chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
+		return fmt.Errorf("restore the tables: %w", err)
+	}
+	return nil
+}
+
+// Quiesce waits until ClickHouse neither writes nor reads a folder of backups whose name
+// contains the text. Quiesce asks the server to stop first.
 func (t Tables) Quiesce(ctx context.Context, name string) error {
 	params := chsql.Params{"name": chsql.Text(name)}
 	for {
@@ -58,9 +66,9 @@ func pause(ctx context.Context) error {
 }
 
 // run starts a statement that the server executes in the background, and waits for its end.
-func (t Tables) run(ctx context.Context, statement, folder string, told Progress) error {
+func (t Tables) run(ctx context.Context, statement string, params chsql.Params, told Progress) error {
 	var id, status string
-	rows, err := t.sql.Conn.Query(parameters(ctx, chsql.Params{"folder": chsql.Text(folder)}), statement)
+	rows, err := t.sql.Query(ctx, statement, params)
 	if err != nil {
 		return refused(err)
 	}
@@ -87,7 +95,7 @@ func (t Tables) run(ctx context.Context, statement, folder string, told Progress
 		if told != nil {
 			told(done, total)
 		}
-		if status == "BACKUP_CREATED" {
+		if status == "BACKUP_CREATED" || status == "RESTORED" {
 			return nil
 		}
 		if err := pause(ctx); err != nil {
@@ -102,8 +110,4 @@ func refused(err error) error {
 		return fmt.Errorf("%w: %w", ErrNoFolder, err)
 	}
 	return err
-}
-
-func parameters(ctx context.Context, params chsql.Params) context.Context {
-	return clickhouse.Context(ctx, clickhouse.WithParameters(params.Encoded()))
 }

@@ -1,6 +1,7 @@
-// Package archive copies the tables of a ledger to files, by ClickHouse's own BACKUP.
+// Package archive copies the tables of a ledger to files and back, by ClickHouse's own BACKUP and
+// RESTORE.
 //
-// ClickHouse writes the files into the folder that its setting backups.allowed_path names. A
+// ClickHouse writes and reads the files in the folder that its setting backups.allowed_path names. A
 // copy holds every table of the database, under the names ctxledger.<table>. A copy is exact up
 // to the commits that the tables had before it began. Rows of later commits may be in some
 // tables only.
@@ -18,7 +19,7 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// Tables copies the tables of a ledger. Safe for concurrent use.
+// Tables copies the tables of a ledger to files and back. Safe for concurrent use.
 type Tables struct{ sql chsql.DB }
 
 // Of returns the tables of a ledger.

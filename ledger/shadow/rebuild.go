@@ -27,6 +27,8 @@ import (
 //
 //	no row     being made                      dropped by the next rebuild
 //	carried    complete up to its last commit  gone on with by the next rebuild
+//	restoring  filled from a backup            gone on with by the next restore; no other writer
+//	                                           changes the live set before
 //	swapping   taking the live set's place     finished by whoever comes first
 //	swapped    holds the replaced tables       dropped by whoever comes first
 //
@@ -58,14 +60,15 @@ func (b *Set) Database() string { return b.name }
 // setState is the newest row of rebuild_state.
 type setState struct {
 	name       string
-	ids        map[string]uuid.UUID // carried: the streams; swapping: the rebuilt tables
-	migrations uint64               // carried: how many the set's columns are of
+	ids        map[string]uuid.UUID // carried: the streams; restoring: the backup; swapping: the rebuilt tables
+	migrations uint64               // carried, restoring: how many the set's columns are of
 }
 
 const (
-	stateCarried  = "carried"
-	stateSwapping = "swapping"
-	stateSwapped  = "swapped"
+	stateCarried   = "carried"
+	stateRestoring = "restoring"
+	stateSwapping  = "swapping"
+	stateSwapped   = "swapped"
 )
 
 func (b *Set) params(more chsql.Params) chsql.Params {
@@ -187,6 +190,9 @@ func (b *Set) Make(ctx context.Context, starts []Start) error {
 	done, err := b.live.migrated(ctx)
 	if err != nil {
 		return err
+	}
+	if err := b.exec(ctx, "create_state", nil); err != nil {
+		return fmt.Errorf("create the tables of %s: %w", b.name, err)
 	}
 	for _, s := range migrate.Split(b.live.sql.Text("create")) {
 		if err := b.live.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil).Encoded())), s); err != nil {

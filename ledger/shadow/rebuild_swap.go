@@ -33,7 +33,7 @@ func (b *Set) Swap(ctx context.Context, reached func(string)) error {
 	if err != nil {
 		return err
 	}
-	if s.name != stateCarried || s.migrations != uint64(len(done)) {
+	if s.name != stateCarried && s.name != stateRestoring || s.migrations != uint64(len(done)) {
 		return ErrOtherColumns
 	}
 	tables, err := b.find(ctx)
@@ -62,7 +62,8 @@ func (b *Set) Swap(ctx context.Context, reached func(string)) error {
 }
 
 // FinishSwap brings a swap that was cut off to its end, and reports whether there was one.
-// Every writer calls it before its first write; several calls may run at the same time.
+// Every writer calls it before its first write; several calls may run at the same time. Errors:
+// [ErrRestoring], after which nothing may be written.
 func (l Live) FinishSwap(ctx context.Context) (bool, error) {
 	b, err := l.Beside(ctx)
 	if err != nil {
@@ -76,6 +77,8 @@ func (l Live) FinishSwap(ctx context.Context) (bool, error) {
 		return true, b.finish(ctx, s, func(string) {})
 	case s.name == stateSwapped:
 		return true, b.Drop(ctx)
+	case s.name == stateRestoring:
+		return false, ErrRestoring
 	}
 	return false, nil
 }

@@ -24,7 +24,7 @@ func (c Create) copyTables(ctx context.Context, m *Manifest, dir string) (err er
 	if m.Tables, err = tables.Names(ctx); err != nil {
 		return err
 	}
-	name := staged + uuid.NewString()
+	name := staged(c.Ledger) + uuid.NewString()
 	err = tables.Backup(ctx, name+"/", func(done, total uint64) {
 		c.Progress.tell("copying the tables", int64(done), int64(total))
 	})
@@ -50,7 +50,21 @@ func move(ctx context.Context, from, to string) error {
 	return os.RemoveAll(from)
 }
 
-func copyFolder(ctx context.Context, from, to string) error {
+// copyFolder copies the files of a folder.
+func copyFolder(ctx context.Context, from, to string) error { return eachFile(ctx, from, to, copyFile) }
+
+// linkFolder links the files of a folder, or copies them between two file systems.
+func linkFolder(ctx context.Context, from, to string) error {
+	return eachFile(ctx, from, to, func(from, to string) error {
+		if os.Link(from, to) == nil {
+			return nil
+		}
+		return copyFile(from, to)
+	})
+}
+
+// eachFile makes a folder with the folders in another one, and calls file for each file.
+func eachFile(ctx context.Context, from, to string, file func(from, to string) error) error {
 	entries, err := os.ReadDir(from)
 	if err == nil {
 		err = os.MkdirAll(to, 0o700)
@@ -63,9 +77,9 @@ func copyFolder(ctx context.Context, from, to string) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		next := copyFile
+		next := file
 		if entry.IsDir() {
-			next = func(in, out string) error { return copyFolder(ctx, in, out) }
+			next = func(in, out string) error { return eachFile(ctx, in, out, file) }
 		}
 		if err := next(in, out); err != nil {
 			return err

@@ -33,6 +33,8 @@ type Create struct {
 	// Staging is ClickHouse's folder of backups, as this process sees it. A rename from Staging to
 	// Target is fast on one file system; between two the files are copied. Required.
 	Staging string
+	// Keys returns the tenants' key rings, whose names the manifest gets. Nil means no keys.
+	Keys func() ([]schema.KeyRing, error)
 	// Version is the version of the program.
 	Version string
 	// Timing is the timing of the lease. Defaults to [lease.DefaultTiming].
@@ -44,16 +46,17 @@ type Create struct {
 }
 
 var (
-	// ErrBusy means that another backup is being made. Wait for its end, or for 15 s after its death.
-	ErrBusy = errors.New("another backup is running: wait for its end, then run this one again")
+	// ErrBusy means that another backup is being made or restored. Wait for its end, or for 15 s after its death.
+	ErrBusy = errors.New("another backup or restore is running: wait for its end, then run this one again")
 	// ErrFull means that the target has too little room. Nothing of the backup is left.
 	ErrFull = errors.New("the target has too little room, and nothing of the backup is left: free room there, or name another folder")
 	// ErrStaging means that this process cannot see ClickHouse's folder of backups.
 	ErrStaging = errors.New("the folder of backups of ClickHouse is not there: name it as this machine sees it with --clickhouse-backups")
 )
 
-// staged begins the names of folders in Staging.
-const staged = "ctxledger-backup-"
+// staged begins the names of folders in Staging. Ledgers in other databases of the server have other
+// names.
+func staged(l *ledger.Ledger) string { return "ctxledger-backup-" + l.SQL(nil).Database + "-" }
 
 // lockKey is the key of the lease that a backup holds.
 const lockKey = "backup"
@@ -82,17 +85,19 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 		return m, ErrBusy
 	}
 	defer lock.Unlock()
-	own, held, err := c.claim(ctx)
+	kv, err := lease.OpenBucket(ctx, c.JetStream)
 	if err != nil {
 		return m, err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		if err := own.Release(ctx); err != nil {
-			c.Log.Warn("the lease was not released: the next backup waits until it expires", "event", "lease_not_released", "error", err)
-		}
-	}()
+	owner, err := c.owner()
+	if err != nil {
+		return m, err
+	}
+	own, held, err := claim(ctx, kv, owner, c.Timing, c.Log)
+	if err != nil {
+		return m, err
+	}
+	defer release(ctx, own, c.Log)
 	partial := filepath.Join(c.Target, partialFolder)
 	if err := c.clear(held, partial); err != nil {
 		return m, err
@@ -118,26 +123,27 @@ func full(err error) error {
 	return err
 }
 
-// claim takes the lease of backups. The owner is this machine with the target, whose lock the
-// caller holds: a backup that was killed on this target is replaced at once. A backup that was
-// killed on another target keeps the lease until it expires.
-func (c Create) claim(ctx context.Context) (*lease.Lease, context.Context, error) {
-	kv, err := lease.OpenBucket(ctx, c.JetStream)
-	if err != nil {
-		return nil, nil, err
-	}
-	owner, err := c.owner()
-	if err != nil {
-		return nil, nil, err
-	}
+// claim takes the lease of backups and restores, or returns [ErrBusy]. The owner of a backup is this
+// machine with the target, whose lock the caller holds: a backup that was killed on this target is
+// replaced at once. A backup that was killed on another target keeps the lease until it expires.
+func claim(ctx context.Context, kv jetstream.KeyValue, owner string, timing lease.Timing, log *slog.Logger) (*lease.Lease, context.Context, error) {
 	waiting, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(c.Timing.Expiry+c.Timing.Heartbeat+2*c.Timing.Poll, func() { cancel(ErrBusy) })
-	claim := lease.Claim{KV: kv, Key: lockKey, Owner: owner, Timing: c.Timing, Log: c.Log, Failed: func(step string, err error) {
-		c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
+	limit := time.AfterFunc(timing.Expiry+timing.Heartbeat+2*timing.Poll, func() { cancel(ErrBusy) })
+	claim := lease.Claim{KV: kv, Key: lockKey, Owner: owner, Timing: timing, Log: log, Failed: func(step string, err error) {
+		log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
 	}}
 	own, held, err := claim.Acquire(waiting)
 	limit.Stop()
 	return own, held, err
+}
+
+// release gives a lease back.
+func release(ctx context.Context, own *lease.Lease, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := own.Release(ctx); err != nil {
+		log.Warn("the lease was not released: the next holder waits until it expires", "event", "lease_not_released", "error", err)
+	}
 }
 
 func (c Create) owner() (string, error) {
@@ -154,16 +160,27 @@ func (c Create) owner() (string, error) {
 
 // clear removes what a killed backup left.
 func (c Create) clear(ctx context.Context, partial string) error {
-	if err := archive.Of(c.Ledger).Quiesce(ctx, staged); err != nil {
+	if err := clearStaging(ctx, c.Ledger, c.Staging); err != nil {
 		return err
 	}
-	left, err := filepath.Glob(filepath.Join(c.Staging, staged+"*"))
+	if err := os.RemoveAll(partial); err != nil {
+		return fmt.Errorf("remove an unfinished backup: %w", err)
+	}
+	return nil
+}
+
+// clearStaging has ClickHouse stop the work of a killed run, and removes its files.
+func clearStaging(ctx context.Context, l *ledger.Ledger, staging string) error {
+	if err := archive.Of(l).Quiesce(ctx, staged(l)); err != nil {
+		return err
+	}
+	left, err := filepath.Glob(filepath.Join(staging, staged(l)+"*"))
 	if err != nil {
 		return err
 	}
-	for _, dir := range append(left, partial) {
+	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove an unfinished backup: %w", err)
+			return fmt.Errorf("remove the files of a killed run: %w", err)
 		}
 	}
 	return nil
@@ -173,6 +190,9 @@ func (c Create) make(ctx context.Context, partial string) (m Manifest, err error
 	m = Manifest{
 		Format: Format, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
 		Keys: "left out",
+	}
+	if m.KeyNames, err = keyNames(c.Keys); err != nil {
+		return m, err
 	}
 	if m.ClickHouse, err = c.Ledger.Version(); err != nil {
 		return m, err

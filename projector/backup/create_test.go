@@ -92,7 +92,7 @@ func TestABackupHoldsBothSides(t *testing.T) {
 	in, target := install(t), t.TempDir()
 	incarnation := in.publish(t, 20, 12)
 	// A killed backup leaves these folders.
-	for _, left := range []string{filepath.Join(target, partialFolder, "x"), filepath.Join(embedded.BackupsDir(in.dir), staged+"old", "x")} {
+	for _, left := range []string{filepath.Join(target, partialFolder, "x"), filepath.Join(embedded.BackupsDir(in.dir), staged(in.ledger)+"old", "x")} {
 		if err := os.MkdirAll(left, 0o700); err != nil {
 			t.Fatal(err)
 		}

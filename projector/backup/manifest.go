@@ -38,6 +38,7 @@ type Manifest struct {
 	ClickHouse string    `json:"clickhouse"` // version of the server
 	NATS       string    `json:"nats"`       // version of the server
 	Keys       string    `json:"keys"`       // left out
+	KeyNames   []string  `json:"key_names"`  // <tenant>/<key id> of the keys that existed
 	Tables     []string  `json:"tables"`
 	Streams    []Stream  `json:"streams"`
 	Files      []File    `json:"files"` // in the order of their paths

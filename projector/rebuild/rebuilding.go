@@ -60,9 +60,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, decode.ErrNoSecret
 		}
-		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: func(ctx context.Context, since time.Time) ([]*streamio.Message, error) {
-			return readGone(ctx, r.JetStream, s.Incarnation, since)
-		}})
+		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: GoneFrom(r.JetStream, s.Incarnation)})
 		if err != nil {
 			return nil, err
 		}

@@ -74,6 +74,7 @@ func GiveUp(tb testing.TB, err error) {
 type Servers struct {
 	*embedded.Servers
 	addresses embedded.Addresses
+	backups   string
 }
 
 // Installation gives the test a separate NATS server and an empty database in the ClickHouse of
@@ -86,9 +87,10 @@ func Installation(tb testing.TB) *Servers { return (*Template)(nil).Installation
 func ClickHouse(tb testing.TB) *Servers { return (*Template)(nil).ClickHouse(tb) }
 
 // Own returns servers that the test started itself.
-func Own(s *embedded.Servers) *Servers { return &Servers{s, s.Addresses()} }
+func Own(s *embedded.Servers) *Servers { return &Servers{s, s.Addresses(), s.BackupsDir()} }
 
 func (s *Servers) Addresses() embedded.Addresses { return s.addresses }
+func (s *Servers) BackupsDir() string            { return s.backups }
 func (s *Servers) ClickHouseDSN() string         { return s.addresses.ClickHouseDSN }
 func (s *Servers) ReaderDSN() string             { return s.addresses.ReaderDSN }
 func (s *Servers) HTTPURL() string               { return s.addresses.HTTPURL }
@@ -141,7 +143,7 @@ func share(tb testing.TB, s *embedded.Servers, template *Template) *Servers {
 	addresses.ClickHouseDSN = inDatabase(shared.ClickHouseDSN(), database)
 	addresses.ReaderDSN = inDatabase(shared.ReaderDSN(), database)
 	addresses.HTTPURL = shared.HTTPURL()
-	return &Servers{s, addresses}
+	return &Servers{s, addresses, shared.BackupsDir()}
 }
 
 // within calls f with a new connection to the shared engine. The limit allows for a busy machine.

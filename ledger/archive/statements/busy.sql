@@ -1,3 +1,3 @@
 SELECT count()
 FROM system.backups
-WHERE status = 'CREATING_BACKUP' AND position(name, {name:String}) > 0
+WHERE status IN ('CREATING_BACKUP', 'RESTORING') AND position(name, {name:String}) > 0

@@ -1,2 +1,2 @@
 KILL QUERY
-WHERE query_kind = 'Backup' AND position(query, {name:String}) > 0 ASYNC
+WHERE query_kind IN ('Backup', 'Restore') AND position(query, {name:String}) > 0 ASYNC

@@ -15,12 +15,3 @@ CREATE TABLE IF NOT EXISTS {rebuilt:Identifier}.replays AS replays;
 CREATE TABLE IF NOT EXISTS {rebuilt:Identifier}.log_hashes AS log_hashes;
 CREATE TABLE IF NOT EXISTS {rebuilt:Identifier}.commits AS commits;
 CREATE TABLE IF NOT EXISTS {rebuilt:Identifier}.retold AS retold;
--- How far the set has come.
-CREATE TABLE IF NOT EXISTS {rebuilt:Identifier}.rebuild_state
-(
-    state LowCardinality(String),
-    ids Map(String, UUID),
-    migrations UInt64,
-    at DateTime64(6, 'UTC')
-)
-ENGINE = MergeTree ORDER BY at;

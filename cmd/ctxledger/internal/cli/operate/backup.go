@@ -26,13 +26,13 @@ manifest with positions, signed tree heads, versions, and the SHA-256 of every f
 Keys are not copied: keep a copy of keys/ in the data folder elsewhere. Content that is
 erased later stays in a backup: delete old backups.`
 
-// BackupCommand makes, verifies and lists backups.
+// BackupCommand makes, verifies, lists and restores backups.
 func BackupCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "backup", Short: "Copy both sides to a folder, and check the copies", Long: backupHelp,
-		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z",
+		Use: "backup", Short: "Copy both sides to a folder, check the copies, restore one", Long: backupHelp,
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z\n  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
 	}
-	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a))
+	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a), backupRestoreCommand(a))
 }
 
 // folder accepts one argument, the folder of a backup or of several.
@@ -66,9 +66,18 @@ another server, name it with --clickhouse-backups.`,
 	return cmd
 }
 
+// stagingOf returns ClickHouse's folder of backups: the named one, or that of the servers of "up".
+func stagingOf(a *cli.App, named string) (string, error) {
+	if named == "" && a.Flags.ClickHouse != "" {
+		return "", cli.UsageError("which folder does this ClickHouse use for backups? name the folder with --clickhouse-backups")
+	}
+	return cmp.Or(named, embedded.BackupsDir(a.Flags.Data)), nil
+}
+
 func createBackup(ctx context.Context, a *cli.App, target, staging, output string) error {
-	if staging == "" && a.Flags.ClickHouse != "" {
-		return cli.UsageError("where does this ClickHouse write its backups? name the folder with --clickhouse-backups")
+	staging, err := stagingOf(a, staging)
+	if err != nil {
+		return err
 	}
 	js, l, err := openBoth(ctx, a)
 	if err != nil {
@@ -77,8 +86,8 @@ func createBackup(ctx context.Context, a *cli.App, target, staging, output strin
 	bars := backupBars{a: a}
 	build := status.ReadBuild()
 	m, err := backup.Create{
-		JetStream: js, Ledger: l, Target: target, Staging: cmp.Or(staging, embedded.BackupsDir(a.Flags.Data)),
-		Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
+		JetStream: js, Ledger: l, Target: target, Staging: staging,
+		Keys: cli.KeysIn(a.Flags.Data), Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()
 	if err != nil {

@@ -1,0 +1,97 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/backup"
+)
+
+func backupRestoreCommand(a *cli.App) *cobra.Command {
+	var staging, output string
+	cmd := &cobra.Command{
+		Use: "restore BACKUP", Short: "Put a backup into an empty installation",
+		Long: `Put a backup into an empty installation. First all files are compared with the manifest.
+Nothing is overwritten: the command refuses servers that have events. The exit code is 4
+if the backup is damaged, and then nothing was changed.
+
+Put the folder keys/ of the backed-up installation into the data folder first. The
+tables are restored into the database <database>_rebuild and trimmed to the position of
+the manifest. Then the streams are restored, the rest is projected, and the transparency
+log is compared with the manifest. At the end the tables are swapped.
+
+The command may be killed at any moment: run it again with the same backup. Until its
+end no projector writes.
+
+What happened after the backup is not in it. Run erasures and revocations of that time
+again. If a tree head of that time was published, do not go on with this log: its next
+heads would contradict the published one.`,
+		Example: "  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
+		Args:    folder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return restoreBackup(cmd.Context(), a, args[0], staging, output)
+		},
+	}
+	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	return cmd
+}
+
+func restoreBackup(ctx context.Context, a *cli.App, dir, staging, output string) error {
+	staging, err := stagingOf(a, staging)
+	if err != nil {
+		return err
+	}
+	js, l, err := openBoth(ctx, a)
+	if err != nil {
+		return err
+	}
+	ring, err := a.RingIfAny()
+	if err != nil {
+		return err
+	}
+	bars := backupBars{a: a}
+	done, err := backup.Restore{
+		JetStream: js, Ledger: l, Dir: dir, Staging: staging, Keys: cli.KeysIn(a.Flags.Data), Ring: ring,
+		Projector: projector.ForRebuild, Log: a.Log(), Progress: bars.set,
+	}.Run(ctx)
+	bars.done()
+	switch {
+	case errors.Is(err, backup.ErrChanged), errors.Is(err, backup.ErrNoBackup), errors.Is(err, backup.ErrLater), errors.Is(err, backup.ErrOtherLog):
+		return cli.WithCode(cli.ExitNotVerified, err)
+	case err != nil:
+		return cli.Interrupted(ctx, err, "projectors wait until the restore ends; run it again with the same backup")
+	}
+	return a.PrintReport(restoreReport{done.Manifest.Name, done.Committed, done.Finished, done.Took.Seconds()}, output)
+}
+
+// restoreReport is the output of `backup restore`.
+type restoreReport struct {
+	Backup    string            `json:"backup"`
+	Committed map[string]uint64 `json:"committed"` // last projected sequence by stream
+	Finished  bool              `json:"finished_earlier"`
+	Seconds   float64           `json:"seconds"`
+}
+
+// WriteTable writes a line for the restore and a line for each stream of events.
+func (r restoreReport) WriteTable(w io.Writer) error {
+	if r.Finished {
+		_, err := fmt.Fprintf(w, "the installation already holds %s; nothing was done\n", r.Backup)
+		return err
+	}
+	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
+	fmt.Fprintf(w, "restored %s in %s; the transparency log is the one of the manifest\n", r.Backup, took)
+	for _, name := range slices.Sorted(maps.Keys(r.Committed)) {
+		fmt.Fprintf(w, "stream %s: projected up to sequence %d\n", name, r.Committed[name])
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+RESTORE
+    TABLE ctxledger.calls AS calls,
+    TABLE ctxledger.checkpoints AS checkpoints,
+    TABLE ctxledger.commits AS commits,
+    TABLE ctxledger.decisions AS decisions,
+    TABLE ctxledger.definitions AS definitions,
+    TABLE ctxledger.duplicates AS duplicates,
+    TABLE ctxledger.events AS events,
+    TABLE ctxledger.items AS items,
+    TABLE ctxledger.limits AS limits,
+    TABLE ctxledger.log_hashes AS log_hashes,
+    TABLE ctxledger.log_items AS log_items,
+    TABLE ctxledger.migrations AS migrations,
+    TABLE ctxledger.missing AS missing,
+    TABLE ctxledger.placements AS placements,
+    TABLE ctxledger.prices AS prices,
+    TABLE ctxledger.quarantine AS quarantine,
+    TABLE ctxledger.rechecks AS rechecks,
+    TABLE ctxledger.redactions AS redactions,
+    TABLE ctxledger.reintroductions AS reintroductions,
+    TABLE ctxledger.replacements AS replacements,
+    TABLE ctxledger.replays AS replays,
+    TABLE ctxledger.retold AS retold,
+    TABLE ctxledger.scopes AS scopes,
+    TABLE ctxledger.windows AS windows
+FROM File({folder:String})
+ASYNC

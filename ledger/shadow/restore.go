@@ -1,0 +1,130 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+)
+
+var (
+	// ErrRestoring means that a restore has not finished. No writer changes the tables before its
+	// end.
+	ErrRestoring = errors.New("a restore of a backup runs, or was interrupted: wait for its end, or run the same `ctxledger backup restore` again")
+	// ErrOtherRestore means that the interrupted restore is one of another backup.
+	ErrOtherRestore = errors.New("an interrupted restore of another backup has restored streams: run that one again, or begin with an empty installation")
+)
+
+// backupKey is the key of the backup in the ids of the state restoring.
+const backupKey = "backup"
+
+// Rows returns the number of rows in the live tables that are derived from the streams.
+func (l Live) Rows(ctx context.Context) (n uint64, err error) {
+	if err := l.sql.Row(ctx, "rows", chsql.Params{"tables": chsql.Texts(swapped())}).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the rows of the tables: %w", err)
+	}
+	return n, nil
+}
+
+// Restoring returns which backup the set is being restored from. The id is zero if it is from none.
+func (b *Set) Restoring(ctx context.Context) (backup uuid.UUID, err error) {
+	s, err := b.state(ctx)
+	if s.name == stateRestoring {
+		backup = s.ids[backupKey]
+	}
+	return backup, err
+}
+
+// BeginRestore makes an empty set for the tables of a backup. From here until the swap no writer
+// changes the live tables; see [ErrRestoring]. BeginRestore drops the tables of an earlier rebuild
+// or restore, and opens the set.
+func (b *Set) BeginRestore(ctx context.Context, backup uuid.UUID) error {
+	s, err := b.state(ctx)
+	if err != nil {
+		return err
+	}
+	if s.name != stateRestoring {
+		if err := b.Drop(ctx); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"create_database", "create_state"} {
+		if err := b.exec(ctx, name, nil); err != nil {
+			return fmt.Errorf("create the database %s: %w", b.name, err)
+		}
+	}
+	done, err := b.live.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	// The state is first: from here on the tables are nobody's but the restore's.
+	if err := b.mark(ctx, setState{stateRestoring, map[string]uuid.UUID{backupKey: backup}, uint64(len(done))}); err != nil {
+		return err
+	}
+	tables, err := b.find(ctx)
+	if err != nil {
+		return err
+	}
+	for _, at := range tables {
+		if at.database != b.name || at.name == "rebuild_state" {
+			continue
+		}
+		if err := b.exec(ctx, "drop_table", chsql.Params{"table": chsql.Text(at.name)}); err != nil {
+			return fmt.Errorf("drop %s of an earlier restore: %w", at.name, err)
+		}
+	}
+	return b.connect(ctx)
+}
+
+// Upgrade brings restored tables of an earlier version to the newest state.
+func (b *Set) Upgrade(ctx context.Context) error {
+	live, err := b.live.migrated(ctx)
+	if err != nil {
+		return err
+	}
+	restored := Of(b.Ledger)
+	have, err := restored.migrated(ctx)
+	if err != nil || slices.Equal(live, have) {
+		return err
+	}
+	_, err = migrate.Up(ctx, restored.sql.Conn)
+	return err
+}
+
+// Trim deletes the rows of a stream after a sequence, which must be the end of a commit.
+func (b *Set) Trim(ctx context.Context, incarnation uuid.UUID, through uint64) error {
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
+	for _, table := range ledger.Tables() {
+		params["table"] = chsql.Text(table)
+		if err := b.exec(ctx, "trim", params); err != nil {
+			return fmt.Errorf("delete later rows of %s: %w", table, err)
+		}
+	}
+	if err := b.exec(ctx, "trim_commits", params); err != nil {
+		return fmt.Errorf("delete later rows of commits: %w", err)
+	}
+	return nil
+}
+
+// Keep copies to the live set what a swap leaves out: signed tree heads, prices, limits and
+// reintroductions. The live heads are those of a stream without events, which the restore replaced.
+// The progress of re-checks is left out, so that they begin again. Keep may be repeated.
+func (b *Set) Keep(ctx context.Context) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "max_partitions_per_insert_block": 0}))
+	if err := b.exec(ctx, "truncate", chsql.Params{"table": chsql.Text("checkpoints")}); err != nil {
+		return fmt.Errorf("remove the heads of the replaced stream: %w", err)
+	}
+	for _, table := range []string{"checkpoints", "limits", "prices", "reintroductions"} {
+		if err := b.exec(ctx, "keep", chsql.Params{"table": chsql.Text(table)}); err != nil {
+			return fmt.Errorf("keep %s: %w", table, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,1 @@
+DROP TABLE IF EXISTS {rebuilt:Identifier}.{table:Identifier} SYNC

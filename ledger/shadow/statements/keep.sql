@@ -1,0 +1,3 @@
+INSERT INTO {database:Identifier}.{table:Identifier}
+SELECT *
+FROM {rebuilt:Identifier}.{table:Identifier}

@@ -1,0 +1,1 @@
+TRUNCATE TABLE {database:Identifier}.{table:Identifier} SYNC

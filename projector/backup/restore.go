@@ -1,0 +1,286 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Restore puts a backup into an empty installation. Projectors and producers may run. The steps
+// are those of [Restore.Run].
+type Restore struct {
+	JetStream jetstream.JetStream // required
+	Ledger    *ledger.Ledger      // required; its tables must be migrated
+	// Dir is the folder of the backup. Required.
+	Dir string
+	// Staging is ClickHouse's folder of backups, as this process sees it. The tables of the backup
+	// are linked to it, or copied between two file systems. Required.
+	Staging string
+	// Keys returns the tenants' key rings. Nil means no keys.
+	Keys func() ([]schema.KeyRing, error)
+	// Ring returns the ledger's key ring. Nil means that there is none.
+	Ring func() (proof.Ring, error)
+	// Projector makes the projectors that fill the tables from the streams. Required.
+	Projector func(rebuild.Target) (rebuild.Projector, error)
+	// Timing is the timing of the leases. Defaults to [lease.DefaultTiming].
+	Timing lease.Timing
+	// Progress receives the progress of each step. May be nil.
+	Progress Progress
+	// Log receives messages for the operator. Nil discards them.
+	Log *slog.Logger
+	// Steps runs the steps of the restore. Nil runs them in order.
+	Steps steps.Walker
+}
+
+var (
+	// ErrNotEmpty means that an installation has messages or rows. Nothing was changed.
+	ErrNotEmpty = errors.New("the installation is not empty, and nothing was changed: restore to servers without data, after `ctxledger migrate`")
+	// ErrKeys means that keys of the backed-up installation are missing. Nothing was changed.
+	ErrKeys = errors.New("keys of the backed-up installation are missing, and nothing was changed: put its folder keys/ into the data folder first, and name that with --data")
+	// ErrNoRoom means that a server has too little room.
+	ErrNoRoom = errors.New("the servers have too little room: free room, then run the restore again")
+	// ErrOtherLog means that the restored transparency log differs from the one in the manifest.
+	ErrOtherLog = errors.New("the restored transparency log is not the one that the manifest names: the backup is damaged, use another one")
+)
+
+// Restored is the result of a restore.
+type Restored struct {
+	Manifest  Manifest
+	Committed map[string]uint64 // the last committed sequence by stream
+	Finished  bool              // the installation already held the backup: nothing was done
+	Took      time.Duration
+}
+
+// Run restores. Run may be repeated after every error and after a kill, with the same backup.
+//
+//  1. The files are compared with the manifest. The keys must be there, and the servers empty.
+//  2. The set of tables beside the live one gets the state restoring. No writer changes the live
+//     tables from here on. Run takes the leases of the streams, so that projectors wait.
+//  3. ClickHouse restores the tables into the set. Rows after the commit that the manifest names are
+//     deleted: the tables are exact up to this commit.
+//  4. JetStream restores the streams. Producers may publish to a restored stream.
+//  5. The rows of messages that were erased during the backup are erased.
+//  6. A projector brings the set level with the streams.
+//  7. The transparency log is compared with the manifest.
+//  8. The set takes the place of the live tables; see [shadow.Set.Swap].
+//
+// After an error before step 4 the installation is empty again. After a later error or a kill it
+// stays closed to projectors until the restore is run again.
+//
+// Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
+// [ErrNoRoom], [ErrOtherLog], [shadow.ErrOtherRestore], or an error of a server.
+func (r Restore) Run(ctx context.Context) (done Restored, err error) {
+	began := time.Now()
+	defer func() { done.Took = time.Since(began) }()
+	if r.Log == nil {
+		r.Log = slog.New(slog.DiscardHandler)
+	}
+	if r.Timing == (lease.Timing{}) {
+		r.Timing = lease.DefaultTiming
+	}
+	if r.Steps == nil {
+		r.Steps = steps.InOrder{}
+	}
+	if info, err := os.Stat(r.Staging); err != nil || !info.IsDir() {
+		return done, fmt.Errorf("%w: %s", ErrStaging, r.Staging)
+	}
+	if done.Manifest, err = Verify(ctx, r.Dir, r.Progress); err != nil {
+		return done, err
+	}
+	if done.Manifest.Migration > migrate.Latest() {
+		return done, fmt.Errorf("%w: its tables are at %s, this program knows %s", ErrLater, done.Manifest.Migration, migrate.Latest())
+	}
+	if err := r.findKeys(done.Manifest); err != nil {
+		return done, err
+	}
+	w, held, err := r.begin(ctx, done.Manifest)
+	if err != nil {
+		return done, err
+	}
+	defer w.end(ctx)
+	if done.Finished, err = w.already(held); err != nil || done.Finished {
+		return done, err
+	}
+	err = w.work(held, &done)
+	if err == nil {
+		err = context.Cause(held)
+	}
+	return done, noRoom(err)
+}
+
+// restoring is one restore with the leases that it holds.
+type restoring struct {
+	Restore
+	m        Manifest
+	id       uuid.UUID // of the backup
+	owner    string
+	kv       jetstream.KeyValue
+	set      *shadow.Set
+	leases   []*lease.Lease
+	resumed  bool // an earlier restore was interrupted
+	restored bool // streams may be restored: nothing may be dropped
+}
+
+// begin takes the leases that only one backup, restore or rebuild holds.
+func (r Restore) begin(ctx context.Context, m Manifest) (w *restoring, held context.Context, err error) {
+	w = &restoring{Restore: r, m: m, owner: uuid.NewString()}
+	text, err := os.ReadFile(filepath.Join(r.Dir, manifestFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	w.id = uuid.NewSHA1(uuid.Nil, text)
+	if w.kv, err = lease.OpenBucket(ctx, r.JetStream); err != nil {
+		return nil, nil, err
+	}
+	own, held, err := claim(ctx, w.kv, w.owner, r.Timing, r.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.leases = append(w.leases, own)
+	if held, err = w.request(held, "rebuild"); err == nil {
+		w.set, err = shadow.Of(r.Ledger).Beside(held)
+	}
+	if err != nil {
+		w.end(ctx)
+		return nil, nil, err
+	}
+	return w, held, nil
+}
+
+// request takes a lease from its holder.
+func (w *restoring) request(ctx context.Context, key string) (context.Context, error) {
+	own, held, err := lease.Claim{KV: w.kv, Key: key, Owner: w.owner, Timing: w.Timing, Log: w.Log}.Request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.leases = append(w.leases, own)
+	return held, nil
+}
+
+// end gives everything back.
+func (w *restoring) end(ctx context.Context) {
+	for _, own := range w.leases {
+		release(ctx, own, w.Log)
+	}
+	if w.set != nil {
+		_ = w.set.Close()
+	}
+}
+
+// already reports whether the installation holds the backup, and otherwise checks that it is empty.
+func (w *restoring) already(ctx context.Context) (bool, error) {
+	_, err := shadow.Of(w.Ledger).FinishSwap(ctx)
+	if w.resumed = errors.Is(err, shadow.ErrRestoring); err != nil && !w.resumed {
+		return false, err
+	}
+	if w.resumed {
+		switch other, err := w.set.Restoring(ctx); {
+		case err != nil:
+			return false, err
+		case other != w.id:
+			return false, shadow.ErrOtherRestore
+		}
+	}
+	rows, err := shadow.Of(w.Ledger).Rows(ctx)
+	if err != nil {
+		return false, err
+	}
+	if rows > 0 {
+		if held, err := w.holds(ctx); err != nil || held {
+			return held, err
+		}
+		return false, fmt.Errorf("%w: its tables have %d rows", ErrNotEmpty, rows)
+	}
+	list, err := w.streams(ctx)
+	if err != nil {
+		return false, err
+	}
+	for name, info := range list {
+		switch events := info.Config.Metadata[streamio.IncarnationKey] != ""; {
+		case w.isRestored(info):
+			w.restored = true
+		case events && info.State.LastSeq > 0: // an empty installation may have a signed head
+			return false, fmt.Errorf("%w: stream %s has messages up to sequence %d", ErrNotEmpty, name, info.State.LastSeq)
+		}
+	}
+	return false, nil
+}
+
+// holds reports whether the streams are those of the backup, and the tables have its commits.
+func (w *restoring) holds(ctx context.Context) (bool, error) {
+	for _, s := range w.m.Streams {
+		if !s.HoldsEvents() {
+			continue
+		}
+		_, incarnation, err := streamio.OpenStream(ctx, w.JetStream, s.Name)
+		if errors.Is(err, streamio.ErrNoStream) || err == nil && incarnation != s.Incarnation {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		last, _, err := w.Ledger.LastCommit(ctx, incarnation)
+		if err != nil || last.Last < s.Committed {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
+	defer func() {
+		if err != nil && !w.restored {
+			err = errors.Join(err, w.clear(context.WithoutCancel(ctx)), w.set.Drop(context.WithoutCancel(ctx)))
+		}
+	}()
+	held := ctx
+	walk := func(verb string, do func(context.Context) error) {
+		if err == nil {
+			err = w.Steps.Walk(held, []steps.Step{{Verb: verb, Do: do}}, steps.Take)
+		}
+	}
+	walk("begin", func(ctx context.Context) error { return w.set.BeginRestore(ctx, w.id) })
+	walk("hold the leases", func(context.Context) error {
+		names, err := w.names(held)
+		for _, name := range names {
+			if err == nil {
+				held, err = w.request(held, lease.KeyOf(name))
+			}
+		}
+		return err
+	})
+	walk("restore the tables", w.restoreTables)
+	walk("delete later rows", w.trim)
+	walk("restore the streams", w.restoreStreams)
+	walk("erase", w.erase)
+	walk("project", func(ctx context.Context) error { return w.project(ctx, done) })
+	walk("compare", w.compare)
+	walk("keep", w.set.Keep)
+	reached := func(point string) {
+		_ = w.Steps.Walk(held, []steps.Step{{Verb: point, Do: func(context.Context) error { return nil }}}, steps.Take)
+	}
+	if err == nil {
+		err = context.Cause(held)
+	}
+	if err == nil {
+		err = w.set.Swap(held, reached)
+	}
+	return err
+}

@@ -1,0 +1,234 @@
+package backup
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/archive"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/translog"
+	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+)
+
+// restoreTables has ClickHouse restore the tables into the set.
+func (w *restoring) restoreTables(ctx context.Context) error {
+	// An insert of an interrupted restore must not reach the new tables.
+	for _, s := range w.m.Streams {
+		if s.HoldsEvents() {
+			if err := w.Ledger.KillInserts(ctx, s.Incarnation); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.clear(ctx); err != nil {
+		return err
+	}
+	var need uint64
+	for _, f := range w.m.Files {
+		if strings.HasPrefix(f.Path, tablesFolder+"/") {
+			need += uint64(f.Bytes)
+		}
+	}
+	if err := room(w.Staging, need); err != nil {
+		return err
+	}
+	name := staged(w.Ledger) + uuid.NewString()
+	to := filepath.Join(w.Staging, name)
+	if err := linkFolder(ctx, filepath.Join(w.Dir, tablesFolder), to); err != nil {
+		return fmt.Errorf("copy the tables to ClickHouse's folder: %w", err)
+	}
+	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", func(done, total uint64) {
+		w.Progress.tell("restoring the tables", int64(done), int64(total))
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("remove the copy of the tables: %w", err)
+	}
+	return w.set.Upgrade(ctx)
+}
+
+// clear removes what an interrupted backup or restore left in ClickHouse's folder.
+func (w *restoring) clear(ctx context.Context) error { return clearStaging(ctx, w.Ledger, w.Staging) }
+
+// room returns [ErrNoRoom] if a file system has less than the needed bytes.
+func room(dir string, need uint64) error {
+	var free syscall.Statfs_t
+	if err := syscall.Statfs(dir, &free); err != nil {
+		return fmt.Errorf("ask for the room of ClickHouse's folder: %w", err)
+	}
+	if bytes := free.Bavail * uint64(free.Bsize); bytes < need {
+		return fmt.Errorf("%w (the tables need about %d MB, %d MB are free)", ErrNoRoom, need>>20, bytes>>20)
+	}
+	return nil
+}
+
+// noRoom returns [ErrNoRoom] for an error of a server or a file system without room.
+func noRoom(err error) error {
+	if err == nil || errors.Is(err, ErrNoRoom) {
+		return err
+	}
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	for _, says := range []string{"NOT_ENOUGH_SPACE", "No space left on device", "no space left on device", "insufficient resources", "insufficient storage"} {
+		full = full || strings.Contains(err.Error(), says)
+	}
+	if full {
+		return fmt.Errorf("%w (%w)", ErrNoRoom, err)
+	}
+	return err
+}
+
+// trim deletes the rows that the tables have of later commits.
+func (w *restoring) trim(ctx context.Context) error {
+	for _, s := range w.m.Streams {
+		if s.HoldsEvents() {
+			if err := w.set.Trim(ctx, s.Incarnation, s.Committed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// erasable are the tables of the set, for the facts of erasures.
+type erasable struct {
+	*ledger.Ledger
+	translog.Logs
+}
+
+// erase deletes the rows of messages that were erased between the copy of the tables and the copy
+// of their stream.
+func (w *restoring) erase(ctx context.Context) error {
+	tables := erasable{w.set.Ledger, translog.Of(w.set.Ledger)}
+	for _, s := range w.m.Streams {
+		if !s.HoldsEvents() {
+			continue
+		}
+		source, err := streamio.OpenSource(ctx, w.JetStream, s.Name, tables, w.Log)
+		if err != nil {
+			return err
+		}
+		if err := erasure.ReadAbsent(ctx, w.JetStream, &source, nil, tables, w.Log); err != nil {
+			return err
+		}
+		var gone []uint64
+		for _, m := range source.Absent {
+			sequence := m.Position.StreamSeq
+			if m.Erased == nil || sequence > s.Committed {
+				continue
+			}
+			_, err := source.Stream.GetMsg(ctx, sequence)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				gone = append(gone, sequence)
+			} else if err != nil {
+				return fmt.Errorf("look for an erased message: %w", err)
+			}
+		}
+		if err := privacy.Of(w.set.Ledger).Erase(ctx, s.Incarnation, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project brings the set level with the streams.
+func (w *restoring) project(ctx context.Context, done *Restored) error {
+	done.Committed = make(map[string]uint64)
+	for _, s := range w.m.Streams {
+		if !s.HoldsEvents() {
+			continue
+		}
+		first, _, err := translog.Of(w.set.Ledger).LogStart(ctx, s.Incarnation)
+		if err != nil {
+			return err
+		}
+		p, err := w.Projector(rebuild.Target{
+			Rebuild: rebuild.Rebuild{
+				JetStream: w.JetStream, Ledger: w.set.Ledger, Keys: w.Keys, Ring: w.Ring, Log: w.Log, Timing: w.Timing, Steps: w.Steps,
+			},
+			Stream: s.Name, Set: w.set.Ledger, Owner: w.owner, FirstLeaf: first, Gone: rebuild.GoneFrom(w.JetStream, s.Incarnation),
+		})
+		if err != nil {
+			return err
+		}
+		w.Progress.tell("projecting "+s.Name, 0, int64(s.Last-s.Committed))
+		if err := p.Run(ctx); err != nil {
+			return fmt.Errorf("project stream %s: %w", s.Name, err)
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		done.Committed[s.Name], _ = p.Progress()
+	}
+	return nil
+}
+
+// compare compares the transparency logs with the manifest, and with the newest head in the tables.
+func (w *restoring) compare(ctx context.Context) error {
+	logs := translog.Of(w.set.Ledger)
+	for _, s := range w.m.Streams {
+		if s.LogSize == 0 {
+			continue
+		}
+		log, err := logs.LogAt(ctx, s.Incarnation, s.Committed)
+		if err != nil {
+			return err
+		}
+		if log.Tree.Size != s.LogSize || hex.EncodeToString(log.Root[:]) != s.LogRoot {
+			return fmt.Errorf("%w: stream %s has %d leaves up to sequence %d, the manifest names %d", ErrOtherLog, s.Name, log.Tree.Size, s.Committed, s.LogSize)
+		}
+		if err := w.compareHead(ctx, logs, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareHead checks that the newest head in the tables is a head of the restored log.
+func (w *restoring) compareHead(ctx context.Context, logs translog.Logs, s Stream) error {
+	head, found, err := logs.NewestHead(ctx, s.Incarnation)
+	if err != nil || !found {
+		return err
+	}
+	ring, err := w.Ring()
+	if err != nil {
+		return err
+	}
+	signed, err := proof.Open(head.Note, ring.Verifiers())
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOtherLog, err)
+	}
+	last, _, err := w.set.Ledger.LastCommit(ctx, s.Incarnation)
+	if err != nil {
+		return err
+	}
+	log, err := logs.LogAt(ctx, s.Incarnation, last.Last)
+	if err != nil {
+		return err
+	}
+	if log.Tree.Size >= signed.Size {
+		root, err := tlog.TreeHash(signed.Size, tlog.TileHashReader(tlog.Tree{N: log.Tree.Size, Hash: log.Root}, logs.LogTiles(ctx, s.Incarnation)))
+		if err == nil && root == signed.Root {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the transparency log of stream %s: %w", s.Name, err)
+		}
+	}
+	return fmt.Errorf("%w: the log of stream %s with %d leaves does not continue the signed head of %d leaves", ErrOtherLog, s.Name, log.Tree.Size, signed.Size)
+}
