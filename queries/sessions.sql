@@ -2,8 +2,8 @@
 -- Section: What was used?
 -- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, priced_cost, agents
 --
--- The newest sessions come first. Without a session_id, the query reads the table itself to find them. A
--- row that is stored twice makes no difference there.
+-- The newest sessions come first. Without a session_id, the query reads the table itself to find them: its
+-- projection ids has the newest times. A row that is stored twice makes no difference there.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants
@@ -57,28 +57,33 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
             OR (tenant, session_id) IN
             (
                 SELECT tenant, session_id
-                FROM events
-                WHERE (
-                    {tenant:String} = ''
-                        OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                    AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
-                    AND (
-                        {model:String} = ''
-                            OR (tenant, session_id) IN
-                            (
-                                SELECT tenant, session_id
-                                FROM calls
-                                WHERE model = {model:String}
-                            ))
+                FROM
+                (
+                    SELECT tenant, session_id, source, agent, max(event_time) AS newest
+                    FROM events
+                    WHERE (
+                        {tenant:String} = ''
+                            OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+                        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+                        AND (
+                            {model:String} = ''
+                                OR (tenant, session_id) IN
+                                (
+                                    SELECT tenant, session_id
+                                    FROM calls
+                                    WHERE model = {model:String}
+                                ))
+                    GROUP BY tenant, session_id, source, agent
+                )
                 GROUP BY tenant, session_id
                 HAVING ({agent:String} = '' OR countIf(agent = {agent:String}) > 0)
-                    AND ({day:String} = '' OR toString(toDate(max(event_time), 'UTC')) = {day:String})
+                    AND ({day:String} = '' OR toString(toDate(max(newest), 'UTC')) = {day:String})
                     AND (
                         {before:String} = ''
-                            OR max(event_time) < toDateTime64OrNull({before:String}, 9, 'UTC')
-                            OR max(event_time) = toDateTime64OrNull({before:String}, 9, 'UTC')
+                            OR max(newest) < toDateTime64OrNull({before:String}, 9, 'UTC')
+                            OR max(newest) = toDateTime64OrNull({before:String}, 9, 'UTC')
                                 AND (tenant, session_id) > ({before_tenant:String}, {before_session:String}))
-                ORDER BY max(event_time) DESC, tenant, session_id
+                ORDER BY max(newest) DESC, tenant, session_id
                 LIMIT {limit:UInt32}
             ))
 ORDER BY ended_at DESC, tenant, session_id

@@ -5,6 +5,10 @@
 //	read.Of(l).Scope…   the records of a scope in the order of the stream
 //	turn                one turn's window and the history of its items
 //
+// The list of sessions and the search for ids read the projection ids of the table events. A table of
+// sessions with a writer of its own would have to be kept exact through kills, erasures, rebuilds and
+// restores. The rows of a projection are part of the rows of events.
+//
 // A [Reader] changes nothing but the table of prices.
 package read
 

@@ -59,7 +59,17 @@ CREATE TABLE IF NOT EXISTS events
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_seq stream_seq TYPE minmax GRANULARITY 1,
     INDEX by_session session_id TYPE bloom_filter GRANULARITY 1,
-    INDEX by_type event_type TYPE set(64) GRANULARITY 1
+    INDEX by_type event_type TYPE set(64) GRANULARITY 1,
+    -- Which sessions and ids are there, and what is their newest time? The list of sessions and the search
+    -- read these rows instead of all events. An event that is stored twice changes no maximum, so the
+    -- answer is exact without FINAL. Each part has its own rows: an insert stores both or none.
+    PROJECTION ids
+    (
+        SELECT
+            tenant, session_id, source, agent, thread_id, turn_id, run_id, task_id, attempt_id,
+            max(event_time), max(recorded_at)
+        GROUP BY tenant, session_id, source, agent, thread_id, turn_id, run_id, task_id, attempt_id
+    )
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(recorded_at)
@@ -72,4 +82,7 @@ SETTINGS
     string_serialization_version = 'single_stream',
     write_marks_for_substreams_in_compact_parts = 0,
     ratio_of_defaults_for_sparse_serialization = 1,
-    auto_statistics_types = '';
+    auto_statistics_types = '',
+    -- Merges that collapse rows, and deletions, compute the projection again from the rows that stay.
+    deduplicate_merge_projection_mode = 'rebuild',
+    lightweight_mutation_projection_mode = 'rebuild';
