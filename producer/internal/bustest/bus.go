@@ -3,6 +3,7 @@ package bustest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -76,25 +77,21 @@ func (b *Bus) Events(t testing.TB) []*schema.Event {
 
 func (b *Bus) EventsIn(t testing.TB, name string) []*schema.Event {
 	t.Helper()
-	stream, err := b.JS.Stream(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := asked(t, func(ctx context.Context) (jetstream.Stream, error) { return b.JS.Stream(ctx, name) })
 	var list []*schema.Event
 	if stream.CachedInfo().State.Msgs == 0 {
 		return nil
 	}
-	consumer, err := stream.OrderedConsumer(t.Context(), jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	consumer := asked(t, func(ctx context.Context) (jetstream.Consumer, error) {
+		return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	})
 	messages, err := consumer.Messages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer messages.Stop()
 	for n := stream.CachedInfo().State.Msgs; n > 0; n-- {
-		m, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
+		m, err := messages.Next(jetstream.NextMaxWait(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +102,21 @@ func (b *Bus) EventsIn(t testing.TB, name string) []*schema.Event {
 		list = append(list, e)
 	}
 	return list
+}
+
+// asked repeats a request while nobody answers: a cluster that lost a server elects its leaders first.
+func asked[A any](t testing.TB, ask func(context.Context) (A, error)) A {
+	t.Helper()
+	for ctx := Within(t, time.Minute); ; {
+		answer, err := ask(Within(t, 5*time.Second)) // a request that is lost has no answer
+		if err == nil {
+			return answer
+		}
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrNoResponders) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func (b *Bus) IDs(t testing.TB) []string {
