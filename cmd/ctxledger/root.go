@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +50,8 @@ available, selected, left out and why, summarised, redacted or missing. Facts ar
 CloudEvents on NATS JetStream. Answers are SQL on ClickHouse.
 
 Start with "ctxledger demo". "ctxledger help concepts" explains the words;
-"ctxledger help start" shows three ways to begin.
+"ctxledger help start" shows three ways to begin. On a terminal, "ctxledger" alone finds
+the session logs of this machine, and offers to import them.
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some input refused,
@@ -68,6 +70,16 @@ are never arguments.`,
 		},
 	}
 	cli.Group(root)
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if a.NamesNATS() || a.Flags.ClickHouse != "" { // what is imported would leave this machine
+			return cmd.Help()
+		}
+		offered, err := record.Offer(cmd.Context(), a, func(ctx context.Context) (func(), error) { return ledgerFor(ctx, a) })
+		if offered || err != nil {
+			return err
+		}
+		return cmd.Help()
+	}
 	root.SetHelpCommand(helpCommand(a))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError("%w (see `%s --help`)", err, cmd.CommandPath())
@@ -87,6 +99,15 @@ are never arguments.`,
 	add("ask", ask.QueryCommand(a), ask.WindowCommand(a), ask.ReportCommand(a), ask.WhyCommand(a), ask.DiffCommand(a), ask.TailCommand(a), packs.Command(a))
 	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.BackupCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
 	return root
+}
+
+// ledgerFor starts a ledger on the data folder unless one runs there. stop ends what it started.
+func ledgerFor(ctx context.Context, a *cli.App) (stop func(), err error) {
+	if _, err := a.Addresses(); !errors.Is(err, embedded.ErrNotRunning) {
+		return func() {}, err
+	}
+	l, err := serve.StartLedger(ctx, a)
+	return l.Stop, err
 }
 
 // fitHelp wraps the help of all commands to the width of the terminal.
