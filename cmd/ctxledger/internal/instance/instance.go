@@ -110,10 +110,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
 		return nil, err
 	}
-	if _, err = shadow.Of(i.Ledger).Migrate(ctx); err != nil {
-		return nil, err
-	}
-	if _, err = streamio.EnsureRules(ctx, i.JetStream, i.Ledger, owner, c.Log); err != nil {
+	if err = i.migrate(ctx, owner, c.Log); err != nil {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
@@ -141,6 +138,22 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		}
 	}()
 	return i, nil
+}
+
+// migrate brings the tables and the rules to this version. An interrupted restore needs the servers
+// to be run again: they start, nothing is migrated, and the projector waits.
+func (i *Instance) migrate(ctx context.Context, owner string, log *slog.Logger) error {
+	switch _, err := shadow.Of(i.Ledger).Migrate(ctx); {
+	case errors.Is(err, shadow.ErrRestoring):
+		if log != nil {
+			log.Warn("nothing is projected until the restore ends: run the same `ctxledger backup restore` again", "event", "restore_interrupted")
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	_, err := streamio.EnsureRules(ctx, i.JetStream, i.Ledger, owner, log)
+	return err
 }
 
 // Close stops the projector, then the connections, then the servers. The projector finishes its
