@@ -75,7 +75,7 @@ func TestKilledBackups(t *testing.T) {
 }
 
 // TestRestoreOnAnotherMachine restores a backup on a new `up` with the old keys, while it is killed
-// at moments that are spread over its duration. The new ledger answers as the old one, its log has the
+// at moments that are spread over its duration, once with the machine. The new ledger answers as the old one, its log has the
 // same head, and it goes on.
 func TestRestoreOnAnotherMachine(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up(t, data)
+	machine, _ := beginUp(t, data)
 	for i := range 3 {
 		p := command(append(restore, data)...).begin(t)
 		select {
@@ -148,9 +148,20 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 		}
 		_ = p.Process.Signal(syscall.SIGKILL)
 		<-p.done
+		if i == 1 { // the machine fails, too
+			_ = machine.Process.Kill()
+			<-machine.done
+			machine = command(append([]string{"up", "--data", data}, anyPorts...)...).begin(t) // it is ready after the restore
+		}
 	}
-	if stdout, stderr, code := ctxledger(t, append(restore, data)...); code != cli.ExitDone {
-		t.Fatalf("restore ended with %d\n%s%s", code, stdout, stderr)
+	for end := time.Now().Add(startPatience); ; time.Sleep(100 * time.Millisecond) {
+		stdout, stderr, code := ctxledger(t, append(restore, data)...)
+		if code == cli.ExitDone {
+			break
+		}
+		if code != cli.ExitUnreachable || time.Now().After(end) || machine.ended() { // its servers start
+			t.Fatalf("restore ended with %d\n%s%s", code, stdout, stderr)
+		}
 	}
 	count(data, 2000)
 	root := func(data string) string {
