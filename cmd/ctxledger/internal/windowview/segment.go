@@ -1,6 +1,9 @@
 package windowview
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Unexplained is the layer of the billed tokens that no block holds.
 const Unexplained = "unexplained"
@@ -24,6 +27,7 @@ func (w Window) Segments() (segments []Segment) {
 	blocks := w.ForModel()
 	layers := make([]string, 0, len(blocks))
 	var sum int64
+	unsized := false
 	for _, b := range blocks {
 		i := slices.Index(layers, b.Layer)
 		if i < 0 {
@@ -34,6 +38,7 @@ func (w Window) Segments() (segments []Segment) {
 		segments[i].Items++
 		if b.Tokens == nil {
 			segments[i].Unknown++
+			unsized = true
 		}
 		segments[i].Tokens += deref(b.Tokens)
 		sum += deref(b.Tokens)
@@ -41,7 +46,7 @@ func (w Window) Segments() (segments []Segment) {
 	if w.Billed == nil || len(blocks) == 0 || *w.Billed == sum {
 		return segments
 	}
-	rest := Segment{Layer: Unexplained, Name: RestName(layers, *w.Billed < sum, false), Tokens: *w.Billed - sum}
+	rest := Segment{Layer: Unexplained, Name: RestName(layers, *w.Billed < sum, unsized), Tokens: *w.Billed - sum}
 	return slices.Insert(segments, 0, rest)
 }
 
@@ -51,23 +56,28 @@ func (w Window) ForModel() []Block {
 }
 
 // RestName names what is billed and that none of the recorded layers explains. The largest such part
-// is the one that the log does not have: the system prompt, the tool definitions, or both.
+// is the one that the log does not have: the system prompt, the tool definitions, or both. Blocks of
+// unknown size are a part of it, too.
 func RestName(layers []string, negative, unsized bool) string {
-	name := "not explained"
+	if negative {
+		return "estimated too high"
+	}
+	var parts []string
 	system := slices.Contains(layers, "system") || slices.Contains(layers, "developer")
 	tools := slices.Contains(layers, "tools")
 	switch {
-	case negative:
-		return "estimated too high"
 	case !system && !tools:
-		name = "system prompt and tools, not in the log"
+		parts = append(parts, "system prompt and tools, not in the log")
 	case !tools:
-		name = "tool definitions, not in the log"
+		parts = append(parts, "tool definitions, not in the log")
 	case !system:
-		name = "system prompt, not in the log"
+		parts = append(parts, "system prompt, not in the log")
 	}
 	if unsized {
-		name += ", and blocks of unknown size"
+		parts = append(parts, "blocks of unknown size")
 	}
-	return name
+	if len(parts) == 0 {
+		return "not explained"
+	}
+	return strings.Join(parts, ", and ")
 }

@@ -67,12 +67,34 @@ func TestSegmentsAddUpToTheBill(t *testing.T) {
 
 func TestRestIsNamed(t *testing.T) {
 	t.Parallel()
-	for layers, want := range map[string]string{
-		"user,tool_results": "system prompt and tools, not in the log", "system,user": "tool definitions, not in the log",
-		"tools,user": "system prompt, not in the log", "developer,tools": "not explained",
+	for _, c := range []struct {
+		layers   string
+		unsized  bool
+		negative bool
+		want     string
+	}{
+		{layers: "user,tool_results", want: "system prompt and tools, not in the log"},
+		{layers: "system,user", want: "tool definitions, not in the log"},
+		{layers: "tools,user", want: "system prompt, not in the log"},
+		{layers: "developer,tools", want: "not explained"},
+		{layers: "developer,tools", unsized: true, want: "blocks of unknown size"},
+		{layers: "user", unsized: true, want: "system prompt and tools, not in the log, and blocks of unknown size"},
+		{layers: "user", unsized: true, negative: true, want: "estimated too high"},
 	} {
-		if got := windowview.RestName(strings.Split(layers, ","), false, false); got != want {
-			t.Errorf("%s: %q, want %q", layers, got, want)
+		billed := int64(10)
+		w := windowview.Window{Billed: &billed}
+		for i, layer := range strings.Split(c.layers, ",") {
+			b := windowview.Block{Layer: layer, Tokens: new(int64(1))}
+			if c.negative {
+				b.Tokens = new(int64(20))
+			}
+			if c.unsized && i == 0 {
+				w.Blocks = append(w.Blocks, windowview.Block{Layer: layer})
+			}
+			w.Blocks = append(w.Blocks, b)
+		}
+		if got := w.Segments()[0]; got.Layer != windowview.Unexplained || got.Name != c.want {
+			t.Errorf("%+v: %q of layer %q", c, got.Name, got.Layer)
 		}
 	}
 }

@@ -2,11 +2,10 @@ package record
 
 import (
 	"bufio"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -18,34 +17,18 @@ import (
 
 // clientLogs are the session logs of one client on this machine.
 type clientLogs struct {
-	client, folder string
-	logs           int
-	bytes          int64
+	cli.LogFolder
+	logs  int
+	bytes int64
 }
 
-// findLogs returns the session logs that the clients of this user keep, for each client that has
-// some. A client's own variable names another folder than its usual one.
+// findLogs returns the session logs that the clients of this user keep, for each client that has some.
 func findLogs() (found []clientLogs) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil
-	}
-	for _, c := range []struct {
-		client string
-		format model.Format
-		folder string
-	}{
-		{"Claude Code", model.FormatClaudeCode, filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "projects")},
-		{"Codex", model.FormatCodex, filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions")},
-		{"OpenHands", model.FormatOpenHands, filepath.Join(home, ".openhands")},
-	} {
-		if info, err := os.Stat(c.folder); err != nil || !info.IsDir() {
-			continue
-		}
-		files, _ := importer.Files(c.folder, c.format) // the import names what cannot be read
-		logs := clientLogs{client: c.client, folder: c.folder}
+	for _, folder := range cli.LogFolders() {
+		files, _ := importer.Files(folder.Path, folder.Format) // the import names what cannot be read
+		logs := clientLogs{LogFolder: folder}
 		for _, file := range files {
-			if info, err := os.Stat(file); err == nil && formatOf(file) == c.format {
+			if info, err := os.Stat(file); err == nil && formatOf(file) == folder.Format {
 				logs.logs++
 				logs.bytes += info.Size()
 			}
@@ -72,9 +55,9 @@ func Offer(ctx context.Context, a *cli.App, ledger func(context.Context) (stop f
 	var folders []string
 	command := "ctxledger import auto"
 	for _, l := range found {
-		_ = ui.Line(a.Out, "  %-12s %6d logs %8s MB  %s", l.client, l.logs, ui.Thousands(max(1, l.bytes>>20)), l.folder)
-		folders = append(folders, l.folder)
-		command += " " + quoted(l.folder)
+		_ = ui.Line(a.Out, "  %-12s %6d logs %8s MB  %s", l.Client, l.logs, ui.Thousands(max(1, l.bytes>>20)), l.Path)
+		folders = append(folders, l.Path)
+		command += " " + cli.ShellQuote(l.Path)
 	}
 	fmt.Fprintf(a.Out, "\nThe ledger %s can have them. It stores digests, sizes and token\ncounts, and no texts. Nothing leaves this machine. Import them now? [y/N] ", ui.Safe(a.Flags.Data))
 	line, _ := bufio.NewReader(a.In).ReadString('\n')
@@ -89,7 +72,7 @@ func Offer(ctx context.Context, a *cli.App, ledger func(context.Context) (stop f
 	}
 	defer stop()
 	err = importLogs(ctx, a, model.FormatAuto, folders, importFlags{tenant: schema.DefaultTenant, output: "table"})
-	if err != nil && err != cli.ErrRefused {
+	if err != nil && !errors.Is(err, cli.ErrRefused) {
 		return true, err
 	}
 	fmt.Fprintf(a.Out, "\nThe ledger stays in its folder. Look at it with:\n")
@@ -97,12 +80,4 @@ func Offer(ctx context.Context, a *cli.App, ledger func(context.Context) (stop f
 		_ = ui.Line(a.Out, "  ctxledger %s%s", next, a.Flags.DataArgument())
 	}
 	return true, err
-}
-
-// quoted quotes a path for a shell where that is necessary.
-func quoted(path string) string {
-	if strings.ContainsAny(path, " \t\n'\"\\$`&|;<>()*?[]{}~#!") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -308,17 +307,10 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 	return err
 }
 
-// logFolders are the folders of this user that hold session logs, as arguments.
-func logFolders() string {
-	home, err := os.UserHomeDir()
-	arguments := ""
-	for _, folder := range []string{".claude/projects", ".codex/sessions"} {
-		if info, statErr := os.Stat(filepath.Join(home, folder)); err == nil && statErr == nil && info.IsDir() {
-			arguments += " ~/" + folder
-		}
+// logFolders are the folders of this machine's clients that hold session logs, as arguments.
+func logFolders() (arguments string) {
+	for _, f := range cli.LogFolders() {
+		arguments += " " + cli.ShellQuote(f.Path)
 	}
-	if arguments == "" {
-		return " PATH…"
-	}
-	return arguments
+	return cmp.Or(arguments, " PATH…")
 }

@@ -19,7 +19,6 @@ type StripBlock struct {
 type Strip struct {
 	Blocks      []StripBlock
 	Shapes      []Shape
-	Unexplained int64   // billed tokens that no block holds, 0 if the estimate is larger
 	RestName    string  // of the difference between bill and estimate, empty if there is none
 	Difference  int64   // billed − estimated, 0 without a bill
 	Rest        float64 // width of the unexplained part
@@ -46,7 +45,7 @@ func DrawStrip(w windowview.Window) Strip {
 	}
 	s.Total = held
 	if w.Billed != nil && *w.Billed > 0 {
-		s.Unexplained, s.Total, s.Difference = max(0, *w.Billed-held), *w.Billed, *w.Billed-held
+		s.Total, s.Difference = *w.Billed, *w.Billed-held
 		s.RestName = windowview.NothingKnown
 	}
 	if segments := w.Segments(); len(segments) > 0 && segments[0].Layer == windowview.Unexplained {
@@ -56,7 +55,7 @@ func DrawStrip(w windowview.Window) Strip {
 		return s
 	}
 	unit := Width / float64(max(s.Total, held))
-	s.Rest = float64(s.Unexplained) * unit
+	s.Rest = float64(max(0, s.Difference)) * unit
 	shapes := make(map[Layer]*path)
 	var hatched, masked, fresh path
 	x := s.Rest
