@@ -22,7 +22,7 @@ func overNATS(t *testing.T, test func(*testing.T, func(program string, args ...s
 	t.Run("TypeScript", func(t *testing.T) {
 		t.Parallel()
 		var programs []string
-		for _, name := range []string{"session.mjs", "notices.mjs", "faults.mjs"} {
+		for _, name := range []string{"session.mjs", "notices.mjs", "faults.mjs", "signin.mjs"} {
 			programs = append(programs, filepath.Join("testdata", name))
 		}
 		client := withLibraries(t, programs...)

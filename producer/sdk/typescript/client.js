@@ -43,7 +43,7 @@ export class Client {
 
   constructor({
     url = process.env.CTXLEDGER_URL ?? "http://127.0.0.1:7070", token, runtime = "unnamed", instance = uuidv7(), key = null, guard = new Guard(),
-    tenant = "default", transport = /^(nats|tls):/.test(url) ? nats({ url, tenant }) : null, outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
+    tenant = "default", creds, transport = /^(nats|tls):/.test(url) ? nats({ url, tenant, creds }) : null, outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
   } = {}) {
     Object.assign(this, { url: url.replace(/\/$/, ""), transport, token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
     this.source = `urn:ctxledger:runtime:${encodeURIComponent(runtime)}:${encodeURIComponent(instance)}`;
@@ -63,6 +63,7 @@ export class Client {
   }
 
   async open() {
+    await this.transport?.open?.();
     this.transport?.hear(this.source);
     if (!this.outbox) return;
     await this.outbox.open();
@@ -269,7 +270,8 @@ export class Client {
       try {
         wait = await this.#attempt(batch);
       } catch (error) {
-        this.#fail(`${this.transport?.name ?? this.url}: ${error.cause?.message ?? error.message}`);
+        const reason = this.transport ? error : error.cause ?? error; // fetch says nothing itself
+        this.#fail(`${this.transport?.name ?? this.url}: ${reason.message}`);
         wait = 0;
       }
       if (batch.counted) this.#events -= before - batch.documents.length;

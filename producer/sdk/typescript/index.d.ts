@@ -18,6 +18,8 @@ export interface Config {
   /** The tenant whose facts are published to NATS. Over HTTP the token decides. Defaults to "default". */
   tenant?: string;
   token?: string;
+  /** Path of a credentials file (.creds) for NATS. */
+  creds?: string;
   /** How events are sent. Defaults to what the address says; "@ctxledger/sdk/nats" has more options. close closes it. */
   transport?: Transport | null;
   /** Name of the runtime. Defaults to "unnamed". */
@@ -47,6 +49,8 @@ export interface Verdict { verdict: "stored" | "refused" | "waits"; violations?:
 /** A way to send events. send gives a verdict for each event, in order; an event that waits is sent again. */
 export interface Transport {
   readonly name: string;
+  /** Throws if the transport cannot work on this machine. */
+  open?(): Promise<void>;
   send(documents: string[]): Promise<Verdict[]>;
   hear(source: string): void;
   notices(): Notice[];

@@ -9,6 +9,8 @@ export interface NatsOptions {
   tenant?: string;
   /** Longest time that an event waits for its acknowledgement, in milliseconds. Defaults to 5,000. */
   timeout?: number;
+  /** Path of a credentials file (.creds), with the user's token and its key. */
+  creds?: string;
   /** Further options of the connection, such as tls or authenticator. */
   [option: string]: unknown;
 }

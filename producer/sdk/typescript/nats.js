@@ -1,5 +1,8 @@
 // The transport over NATS: events go straight to JetStream, without a gateway.
 import { createHash, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { checkServerIdentity } from "node:tls";
 
 const bytes = (text) => Buffer.from(text, "utf8");
 
@@ -16,20 +19,66 @@ export function nats(options = {}) {
 
 /** parse returns the options of a connection to the addresses of a list of URLs. */
 function parse(text) {
-  const urls = text.split(",").map((one) => new URL(one.trim()));
-  const [{ username, password, protocol }] = urls;
-  return {
-    servers: urls.map((one) => one.host),
-    ...(password ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : username ? { token: decodeURIComponent(username) } : {}),
-    ...(protocol === "tls:" && { tls: {} }),
+  try {
+    const urls = text.split(",").map((one) => new URL(one.trim()));
+    for (const { protocol, hostname, pathname, search, hash } of urls) {
+      if (!["nats:", "tls:"].includes(protocol) || !hostname || pathname.length > 1 || search || hash) throw new Error();
+    }
+    const [{ username, password, protocol }] = urls;
+    return {
+      servers: urls.map((one) => one.host),
+      ...(password ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : username ? { token: decodeURIComponent(username) } : {}),
+      ...(protocol === "tls:" && { tls: { checkServerIdentity: identity(urls.map((one) => one.hostname.replace(/^\[|\]$/g, ""))) } }),
+    };
+  } catch {
+    // The error of URL holds the address, and so the password.
+    throw new Error("the address of NATS is malformed: write nats://user:password@host:4222, or tls://, and percent-encode the special characters of the password");
+  }
+}
+
+/** identity returns a check of certificates. The package compares that of an IP address with "localhost". */
+function identity(hosts) {
+  const addresses = hosts.filter((host) => isIP(host));
+  return (host, certificate) => {
+    if (host !== "localhost" || hosts.includes(host) || addresses.length === 0) return checkServerIdentity(host, certificate);
+    const found = addresses.map((address) => checkServerIdentity(address, certificate));
+    return found.includes(undefined) ? undefined : found[0];
   };
 }
 
+/** packages returns the modules of the NATS project, which the SDK does not install. */
+async function packages() {
+  try {
+    return { ...(await import("@nats-io/transport-node")), ...(await import("@nats-io/jetstream")) };
+  } catch (error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error("a package is missing: run `npm install @nats-io/transport-node @nats-io/jetstream`, or use the address of a gateway (http://)", { cause: error });
+  }
+}
+
+/** explained returns an error of the connection with the next step. */
+function explained(error, tenant) {
+  const said = error.message || error.name;
+  const step = {
+    AuthorizationError: "check the user and password, or the token, in the address, or the credentials file",
+    PermissionViolationError: `this user may not publish for the tenant ${tenant}; set the tenant of the user`,
+    JetStreamNotEnabled: "no stream takes this subject; start `ctxledger up`, or create the streams with `ctxledger migrate`",
+    TimeoutError: "no NATS server answered; check the host and the port",
+    ERR_TLS_CERT_ALTNAME_INVALID: "use a host name that the certificate has",
+    ECONNREFUSED: "check that NATS runs there",
+  };
+  if (said.includes("'tls'")) return new Error(`the server has no TLS (${said}); with nats:// the connection is not encrypted`, { cause: error });
+  const next = step[error.code] ?? step[error.name] ?? step[error.cause?.code] ?? step[error.cause?.name]
+    ?? (/certificate/.test(said) ? "if the authority is your own, set NODE_EXTRA_CA_CERTS to the file of its certificate" : null);
+  return next ? new Error(`${said}: ${next}`, { cause: error }) : error;
+}
+
 class Transport {
-  #url;
+  #at; // the addresses, with what they say of the sign-in
   #given;
   #tenant;
   #timeout;
+  #creds;
   #options;
   #opening = null;
   #open = null; // the connection with what belongs to it
@@ -37,31 +86,38 @@ class Transport {
   #heard = []; // notices that nobody asked for yet
   #tried = new Set(); // events whose acknowledgement did not come
 
-  constructor({ url = process.env.CTXLEDGER_NATS_URL ?? "nats://127.0.0.1:7422", connection = null, tenant = "default", timeout = 5000, ...options }) {
-    this.#url = url;
+  constructor({ url = process.env.CTXLEDGER_NATS_URL ?? "nats://127.0.0.1:7422", connection = null, tenant = "default", timeout = 5000, creds, ...options }) {
+    this.#at = connection ? {} : parse(url);
     this.#given = connection;
     this.#tenant = tenant;
     this.#timeout = timeout;
+    this.#creds = creds;
     this.#options = options;
   }
 
   get name() {
-    return this.#given ? "NATS" : `NATS at ${parse(this.#url).servers.join(",")}`;
+    return this.#given ? "NATS" : `NATS at ${this.#at.servers.join(",")}`;
+  }
+
+  /** open throws if a package is missing. The first event connects. */
+  async open() {
+    await packages();
   }
 
   /** connected returns the open connection. A failed attempt is forgotten, so that the next one tries again. */
   #connected() {
+    if (this.#open?.connection.isClosed() && !this.#given) this.#opening = null; // as after a changed password
     this.#opening ??= this.#connect().catch((error) => {
       this.#opening = null;
-      throw error;
+      throw explained(error, this.#tenant);
     });
     return this.#opening;
   }
 
   async #connect() {
-    const { connect, headers } = await import("@nats-io/transport-node");
-    const { jetstream } = await import("@nats-io/jetstream");
-    const connection = this.#given ?? (await connect({ ...parse(this.#url), maxReconnectAttempts: -1, ...this.#options }));
+    const { connect, credsAuthenticator, headers, jetstream } = await packages();
+    const signIn = this.#creds ? { authenticator: credsAuthenticator(await readFile(this.#creds)) } : {};
+    const connection = this.#given ?? (await connect({ timeout: this.#timeout, ...this.#at, maxReconnectAttempts: -1, ...signIn, ...this.#options }));
     this.#open = { connection, headers, stream: jetstream(connection, { timeout: this.#timeout }) };
     const source = this.#source;
     this.#open.notices = connection.subscribe(`ctxnotice.v1.${token(this.#tenant)}.${bucket(source)}.quarantined`, {
@@ -115,7 +171,7 @@ class Transport {
       if (ack.duplicate && !this.#tried.has(key)) await publish(randomUUID());
     } catch (error) {
       this.#tried.add(key);
-      throw error;
+      throw explained(error, this.#tenant);
     }
     this.#tried.delete(key);
     return { verdict: "stored" };

@@ -13,8 +13,8 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 from urllib.parse import unquote, urlsplit
 
 _ALIVE = 30.0  # seconds between two pings of this client
@@ -29,7 +29,7 @@ class Nats:
     ended is opened again by the next one."""
 
     def __init__(self, url: str, source: str, tenant: str = "default", timeout: float = 5.0) -> None:
-        self._servers = [urlsplit(one.strip()) for one in url.split(",")]
+        self._servers = _parse(url)
         self.name = "NATS at " + ",".join(f"{server.hostname}:{server.port or 4222}" for server in self._servers)
         self._source, self._tenant, self._timeout = source, tenant, timeout
         self._notices_on = f"ctxnotice.v1.{_token(tenant)}.{_bucket(source)}.quarantined"
@@ -96,7 +96,7 @@ class Nats:
             failed: Optional[OSError] = None
             for server in self._servers:
                 try:
-                    self._link = _Link(server, self._servers[0], self._notices_on, self._hear, self._timeout)
+                    self._link = _Link(server, self._servers[0], self._tenant, self._notices_on, self._hear, self._timeout)
                     return self._link
                 except OSError as error:
                     failed = error
@@ -115,12 +115,14 @@ class Nats:
 class _Link:
     """_Link is one connection with the thread that reads it."""
 
-    def __init__(self, server: Any, account: Any, notices: str, hear: Callable[[bytes], None], timeout: float) -> None:
+    def __init__(self, server: Any, account: Any, tenant: str, notices: str, hear: Callable[[bytes], None], timeout: float) -> None:
         self.error: Optional[OSError] = None
+        self._tenant = tenant
         self._inbox = "_INBOX." + secrets.token_hex(12)
         self._hear = hear
         self._count = 0
         self._answers: Dict[str, Optional[Dict[str, Any]]] = {}  # by reply subject; None waits
+        self._subjects: Dict[str, str] = {}  # of the messages that wait, by reply subject
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._socket: socket.socket = socket.create_connection((server.hostname, server.port or 4222), timeout)
@@ -134,17 +136,22 @@ class _Link:
 
     def _open(self, server: Any, account: Any, notices: str) -> None:
         first = b""
-        while not first.endswith(b"\r\n"):  # byte by byte: what follows may be TLS
-            byte = self._socket.recv(1)
-            if not byte or len(first) > 1 << 16:
-                raise OSError("the server is no NATS server")
-            first += byte
+        try:
+            while not first.endswith(b"\r\n") and len(first) < 1 << 16:  # byte by byte: what follows may be TLS
+                byte = self._socket.recv(1)
+                if not byte:
+                    break
+                first += byte
+        except TimeoutError:
+            pass
         if not first.startswith(b"INFO "):
-            raise OSError("the server is no NATS server")
+            raise OSError("no NATS server answered; check the host and the port")
         info = json.loads(first[5:])
         self.most = int(info.get("max_payload", 1 << 20))
         if account.scheme == "tls" or info.get("tls_required"):
-            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=server.hostname)
+            if not info.get("tls_required") and not info.get("tls_available"):
+                raise OSError("the server has no TLS; with nats:// the connection is not encrypted")
+            self._encrypt(server.hostname)
         options: Dict[str, Any] = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True, "lang": "python-ctxledger", "version": "0.1.0", "protocol": 1}
         if account.password is not None:
             options.update(user=unquote(account.username or ""), **{"pass": unquote(account.password)})
@@ -154,9 +161,20 @@ class _Link:
         self._write(b"CONNECT " + json.dumps(options).encode() + b"\r\nPING\r\n")
         while (line := self._file.readline()) != b"PONG\r\n":
             if line.startswith(b"-ERR") or not line:
-                raise PermissionError("the server refused the connection: " + line[5:].decode(errors="replace").strip(" '\r\n"))
+                said = line[5:].decode(errors="replace").strip(" '\r\n") or "it closed the connection"
+                raise PermissionError(
+                    f"the server refused the sign-in ({said}): check the user and password, or the token, in the address; for credentials and nkeys use a gateway")
         self._socket.settimeout(None)
         self._write(f"SUB {self._inbox}.* 1\r\nSUB {notices} 2\r\n".encode())
+
+    def _encrypt(self, host: str) -> None:
+        try:
+            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
+        except ssl.SSLCertVerificationError as error:
+            fix = "if the authority is your own, set SSL_CERT_FILE to the file of its certificate"
+            if error.verify_code in (62, 64):  # another host or IP address
+                fix = "use a host name that the certificate has"
+            raise OSError(f"the certificate is not accepted ({error.verify_message}): {fix}") from error
 
     def publish(self, messages: List[Tuple[str, str, bytes]], timeout: float) -> List[Dict[str, Any]]:
         """publish sends messages (subject, id, document) and returns the answer to each. The time
@@ -172,6 +190,7 @@ class _Link:
             text += f"HPUB {subject} {reply} {len(headers)} {len(headers) + len(document)}\r\n".encode() + headers + document + b"\r\n"
         with self._changed:
             self._answers.update((reply, None) for reply in replies)
+            self._subjects.update((reply, subject) for reply, (subject, _, _) in zip(replies, messages))
         try:
             self._write(bytes(text))
             answers = []
@@ -189,6 +208,7 @@ class _Link:
             with self._changed:
                 for reply in replies:
                     self._answers.pop(reply, None)
+                    self._subjects.pop(reply, None)
 
     def close(self) -> None:
         self._fail(OSError("the connection is closed"))
@@ -225,6 +245,8 @@ class _Link:
         verb = words[0].upper() if words else b""
         if verb == b"PING":
             self._write(b"PONG\r\n")
+        elif verb == b"-ERR" and b" ".join(words[1:3]).lower() == b"'permissions violation":
+            self._deny(b" ".join(words[1:]).decode(errors="replace").strip("'"))
         elif verb == b"-ERR":
             raise OSError("the server ended the connection: " + b" ".join(words[1:]).decode(errors="replace").strip("'"))
         elif verb in (b"MSG", b"HMSG"):
@@ -234,7 +256,7 @@ class _Link:
             if words[2] == b"2":
                 self._hear(whole[start:])
                 return
-            answer: Any = {"error": {"description": "no stream takes the subject, or no server of its cluster leads it"}}
+            answer: Any = {"error": {"description": "no stream takes this subject; start `ctxledger up`, or create the streams with `ctxledger migrate`"}}
             if not whole[:start].startswith(b"NATS/1.0 503"):
                 answer = json.loads(whole[start:])
             with self._changed:
@@ -243,10 +265,31 @@ class _Link:
                     self._answers[reply] = answer
                     self._changed.notify_all()
 
+    def _deny(self, said: str) -> None:
+        """_deny answers the messages on a subject that the user may not publish on. Without the
+        permission to subscribe, there are no notices."""
+        answer = {"error": {"description": f"{said}: this user may not publish for the tenant {self._tenant}; set the tenant of the user"}}
+        with self._changed:
+            for reply, subject in self._subjects.items():
+                if f'Publish to "{subject}"' in said and self._answers[reply] is None:
+                    self._answers[reply] = answer
+            self._changed.notify_all()
+
     def _fail(self, error: OSError) -> None:
         with self._changed:
             self.error = self.error or error
             self._changed.notify_all()
+
+
+def _parse(text: str) -> List[Any]:
+    """_parse returns the addresses of a list. Its error holds no part of a password."""
+    try:
+        servers = [urlsplit(one.strip()) for one in text.split(",")]
+        if all(s.scheme in ("nats", "tls") and s.hostname and (s.port or True) and s.path in ("", "/") and not s.query and not s.fragment for s in servers):
+            return servers
+    except ValueError:
+        pass
+    raise ValueError("the address of NATS is malformed: write nats://user:password@host:4222, or tls://, and percent-encode the special characters of the password")
 
 
 def _too_large(found: str) -> Verdict:
