@@ -213,14 +213,7 @@ func TestLargeDecisionsGiveTheSameFacts(t *testing.T) {
 			"do": "compact", "call": fmt.Sprintf("failed-%d", i), "window": candidates, "source": candidates[:source], "fail": "it hung",
 		})
 	}
-	text, err := json.Marshal(map[string]any{
-		"runtime": "decider", "session": "d-2", "run": "run-1", "agent": "a", "resource": "r", "task": "t", "attempt": "1", "program": "large", "model": map[string]any{"name": "gpt-4o", "max_tokens": 100_000, "reserved_output": 10},
-		"withheld": map[string]any{"value": "sk-test-0123456789", "policy_ref": "policy:no-credentials", "reason": "secret"},
-		"turns":    []any{map[string]any{"id": "turn-1", "steps": steps}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := largeDecisions(t, "d-2", map[string]any{"id": "turn-1", "steps": steps})
 	checkDecisions(t, text, 1000+2*3+2*7)
 }
 

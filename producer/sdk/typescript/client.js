@@ -10,8 +10,13 @@ import { Log, Run } from "./run.js";
 
 const compress = promisify(gzip);
 const version = "0.1.0";
+const maxData = 64 << 10; // bytes of an event's data
 const mostFingerprints = 200; // in one redaction
 const correlation = ["agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid", "parentrunid", "rootrunid"];
+
+function dataOf(type, fact) {
+  return { schema_version: version, event_type: type, ...fact };
+}
 
 /** connect returns a client whose outbox, if it has one, is open. */
 export async function connect(config = {}) {
@@ -114,6 +119,11 @@ export class Client {
     return queued;
   }
 
+  /** fits reports whether the gateway accepts a fact of this size. */
+  fits(type, fact) {
+    return Buffer.byteLength(JSON.stringify(dataOf(type, this.guard.maskAll(fact)))) <= maxData;
+  }
+
   /**
    * guarded returns the events of the redactions in a fact, and of the masked fact. It returns null
    * for a fact that is refused.
@@ -204,7 +214,7 @@ export class Client {
     const record = fact[recordMembers[type]];
     if (record) event.subject = String(record);
     for (const name of correlation) if (ids[name]) event[name] = ids[name];
-    event.data = { schema_version: version, event_type: type, ...fact };
+    event.data = dataOf(type, fact);
     return event;
   }
 

@@ -11,7 +11,6 @@ const sealed = {
   "context.injection.applied": ["injection_refs", "injection_id"], "context.compaction.completed": ["compaction_refs", "compaction_id"],
   "context.missing.detected": ["missing_context_refs", "missing_id"],
 };
-const maxSeal = 48 << 10; // bytes of the lists in a seal
 
 /** Lineage is the last call of the calls that share a prompt cache. */
 class Lineage {
@@ -167,12 +166,13 @@ export class Turn {
   #envelope(sequence) {
     const ranges = this.#used.map((range) => [...range]);
     use(ranges, sequence);
-    const all = Object.values(this.#refs).flat();
-    const fits = all.reduce((sum, ref) => sum + Buffer.byteLength(JSON.stringify(ref)) + 1, 0) <= maxSeal;
-    return {
+    const seal = {
       context_id: this.ids.contextid, scope: "turn", lifecycle: "injected", producer: this.client.source, runtime_refs: [{ kind: "turn", id: this.id }],
-      ...(fits ? this.#refs : { metadata: { refs_left_out: all.length } }), budget_ref: this.#budget, sequences: [{ source: this.client.source, ranges }],
+      ...this.#refs, budget_ref: this.#budget, sequences: [{ source: this.client.source, ranges }],
     };
+    if (this.client.fits("context.envelope.created", seal)) return seal;
+    for (const list of Object.keys(this.#refs)) delete seal[list];
+    return { ...seal, metadata: { refs_left_out: Object.values(this.#refs).flat().length } };
   }
 }
 

@@ -17,14 +17,14 @@ from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Option
 from urllib.parse import quote, urlsplit
 
 from .contract import RECORD_MEMBERS
+from .event import MAX_DATA, data_of, encoded
 from .facts import EventType, Fact
 from .guard import Guard, Hit
-from .key import Key, utf8, uuid7
+from .key import Key, uuid7
 from .nats import Nats
 from .outbox import TOUCH, Outbox
 from .run import Log, Run
 
-_VERSION = "0.1.0"
 _FORKED = "ctxledger: this process is a fork, and its facts are lost; make the client after the fork"
 _IDS = (
     "agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid",
@@ -183,6 +183,11 @@ class Client:
                     used(sequence)
             return queued
 
+    def fits(self, type: EventType, fact: Mapping[str, Any]) -> bool:
+        """fits reports whether the gateway accepts a fact of this size."""
+        data = data_of(type, {name: value for name, value in fact.items() if value is not None})
+        return len(encoded(self.guard.mask_all(data)[0])) <= MAX_DATA
+
     def _guarded(self, type: str, fact: Mapping[str, Any], ids: Ids) -> Optional[List[Dict[str, Any]]]:
         """_guarded returns the events of the redactions in a fact, and of the masked fact. It
         returns None for a fact that is refused."""
@@ -193,7 +198,7 @@ class Client:
             return None
 
     def _masked(self, type: str, fact: Mapping[str, Any], ids: Ids) -> Optional[List[Dict[str, Any]]]:
-        data: Dict[str, Any] = {"schema_version": _VERSION, "event_type": type}
+        data = data_of(type, {})
         fields: Dict[Hit, List[str]] = {}
         for name, value in fact.items():
             if value is None:
@@ -215,7 +220,7 @@ class Client:
             kind = {"scope": "run", "context": "pack", "facts": "drop"}.get(kind, kind)
             target = record if kind == "item" else {"kind": kind, "id": record}
             for redaction in self.redactions(f"{type}:{record}", target, fields):
-                events.append(self._event("context.redaction.applied", {"schema_version": _VERSION, "event_type": "context.redaction.applied", **redaction}, ids))
+                events.append(self._event("context.redaction.applied", data_of("context.redaction.applied", redaction), ids))
         return [*events, event]
 
     def redactions(self, what: str, target: Any, fields: Mapping[Hit, List[str]]) -> List[Dict[str, Any]]:
@@ -275,13 +280,12 @@ class Client:
         fact = {
             "drop_id": f"drop:{uuid7()}", "count": len(sequences), "reason": "the queue was full", "sequences": [{"source": self.source, "ranges": ranges}],
         }
-        data = {"schema_version": _VERSION, "event_type": "context.facts.dropped", **fact}
-        self._add(self._event("context.facts.dropped", data, ids), sequences[0])  # the loss takes the first lost sequence
+        self._add(self._event("context.facts.dropped", data_of("context.facts.dropped", fact), ids), sequences[0])  # the loss takes the first lost sequence
 
     def _add(self, event: Dict[str, Any], sequence: int) -> bool:
         event["sequence"] = f"{sequence:012d}"
         try:
-            document = utf8(json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain))
+            document = encoded(event)
         except (TypeError, ValueError, RecursionError) as error:
             found = f"a value that JSON cannot encode ({type(error).__name__})"  # the error may quote the value
             self._refuse(event["id"], event["type"], [{"code": "not_json", "pointer": "/data", "found": found, "fix": "pass values that JSON can encode"}])
@@ -590,12 +594,3 @@ class Client:
     async def aclose(self, timeout: float = 10.0) -> bool:
         """aclose is close that does not block the event loop."""
         return await asyncio.get_running_loop().run_in_executor(None, self.close, timeout)
-
-
-def _plain(value: Any) -> Any:
-    """_plain returns the JSON form of a time, and of an object that is a list."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat() if value.tzinfo else value.isoformat() + "Z"
-    if isinstance(value, (set, frozenset, deque)):
-        return list(value)
-    raise TypeError(f"a {type(value).__name__} is not JSON")

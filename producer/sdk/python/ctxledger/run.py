@@ -20,7 +20,6 @@ _LOGGED = {"message": "message", "tool_call": "function_call", "tool_result": "f
 _STRATEGIES = {
     "drop_retrieved": "defer_to_retrieval", "trim_messages": "truncate_middle", "summarize_messages": "summarize_oldest", "compact_tool_outputs": "custom",
 }
-_MAX_SEAL = 48 << 10  # bytes of the lists in a seal
 
 
 @dataclass(frozen=True)
@@ -235,13 +234,13 @@ class Turn:
             ranges[-1][1] = sequence
         else:
             ranges.append([sequence, sequence])
-        count = sum(map(len, self._refs.values()))
-        fits = sum(text_bytes(str(ref)) for refs in self._refs.values() for ref in refs) <= _MAX_SEAL
-        return {
+        seal: Dict[str, Any] = {
             "context_id": self.ids["contextid"], "scope": "turn", "lifecycle": "injected", "producer": self.client.source,
-            "runtime_refs": [{"kind": "turn", "id": self.id}], **(self._refs if fits else {"metadata": {"refs_left_out": count}}),
-            "budget_ref": self._budget, "sequences": [{"source": self.client.source, "ranges": ranges}],
+            "runtime_refs": [{"kind": "turn", "id": self.id}], "budget_ref": self._budget, "sequences": [{"source": self.client.source, "ranges": ranges}],
         }
+        if self.client.fits("context.envelope.created", {**seal, **self._refs}):
+            return {**seal, **self._refs}
+        return {**seal, "metadata": {"refs_left_out": sum(map(len, self._refs.values()))}}
 
 
 # The list of a seal that names a fact's record, and the fact's member.
