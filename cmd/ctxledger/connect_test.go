@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/connect"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
@@ -120,7 +121,7 @@ func (c connection) testSecrets(t *testing.T) {
 // testEnv: the printed lines make other commands find the instance, and do not keep `up`
 // from starting it again.
 func (c connection) testEnv(t *testing.T) {
-	script := `eval "$(ctxledger connect env --data ` + cli.ShellQuote(c.data) + `)"` + "\n"
+	script := `eval "$(ctxledger connect env --data ` + ui.ShellQuote(c.data) + `)"` + "\n"
 	if out := c.shell(t, script+"ctxledger doctor"); !strings.Contains(out, "clickhouse  version") || !strings.Contains(out, "level with the stream") {
 		t.Errorf("doctor prints\n%s", out)
 	}
@@ -264,20 +265,6 @@ func (c connection) testExamples(t *testing.T) {
 		t.Error("the help does not show how env is used")
 	}
 	for example := range strings.Lines(cmd.Example) {
-		c.shell(t, "export CTXLEDGER_DATA="+cli.ShellQuote(c.data)+"\n"+example)
-	}
-}
-
-func TestShellQuote(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"/a/b-c_d.e": "/a/b-c_d.e", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x`y`": "'$x`y`'", "a\nb": `$'a\x0ab'`, "~": "'~'", "é\u202e'": `$'\xc3\xa9\xe2\x80\xae\''`} {
-		got := cli.ShellQuote(text)
-		if got != want {
-			t.Errorf("%q becomes %s, want %s", text, got, want)
-		}
-		out, err := exec.Command("bash", "-c", "printf %s "+got).Output()
-		if err != nil || string(out) != text {
-			t.Errorf("bash reads %s as %q: %v", got, out, err)
-		}
+		c.shell(t, "export CTXLEDGER_DATA="+ui.ShellQuote(c.data)+"\n"+example)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
@@ -156,7 +157,7 @@ func UnknownTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags)
 		return fmt.Errorf("nothing is known about a turn %q%s: did you mean %s?", t.Turn, where, strings.Join(names[:min(3, len(names))], ", "))
 	}
 	if t.Session != "" && len(near) > 0 {
-		return fmt.Errorf("nothing is known about a turn %q%s: `ctxledger query turns --param session_id=%s` lists its turns", t.Turn, where, t.Session)
+		return fmt.Errorf("nothing is known about a turn %q%s: `ctxledger query turns --param session_id=%s` lists its turns", t.Turn, where, ui.ShellQuote(t.Session))
 	}
 	return fmt.Errorf("nothing is known about a turn %q%s: `ctxledger query sessions` lists the sessions, `ctxledger query turns` their turns", t.Turn, where)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
@@ -58,7 +59,7 @@ func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p pro
 		return err
 	}
 	if item == "" {
-		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` lists the items of a window)", flags.Turn)
+		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` lists the items of a window)", ui.ShellQuote(flags.Turn))
 	}
 	l, err := a.OpenReader(ctx)
 	if err != nil {
@@ -176,7 +177,7 @@ func (t TurnFlags) findItem(ctx context.Context, l *ledger.Ledger, item string) 
 	case len(names) > 0:
 		return "", fmt.Errorf("session %q has no item %q%s: did you mean %s?", t.Session, item, t.then(), strings.Join(names[:min(3, len(names))], ", "))
 	}
-	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` lists its facts", t.Session, item, t.then(), t.Session)
+	return "", fmt.Errorf("session %q has no item %q%s, and no other: `ctxledger query event-types --param session_id=%s` lists its facts", t.Session, item, t.then(), ui.ShellQuote(t.Session))
 }
 
 // then is the time of an answer as text, empty for now.

@@ -177,7 +177,7 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 	case err != nil:
 		return err
 	case found:
-		return fmt.Errorf("%s; `ctxledger window --session %s --turn %s` draws the newest window of the session", text, t.Session, newest.ID)
+		return fmt.Errorf("%s; `ctxledger window --session %s --turn %s` draws the newest window of the session", text, ui.ShellQuote(t.Session), ui.ShellQuote(newest.ID))
 	}
 	return fmt.Errorf("%s; no turn of this session has a window, and `ctxledger query sessions` lists the sessions", text)
 }

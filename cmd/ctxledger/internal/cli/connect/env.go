@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // variable is an environment variable. One that is set already has a note instead of a
@@ -65,7 +66,7 @@ func (p places) variables() map[string]string {
 
 func (p places) printEnv(w io.Writer) error {
 	for _, v := range p.list() {
-		line := "export " + v.name + "=" + cli.ShellQuote(v.value)
+		line := "export " + v.name + "=" + ui.ShellQuote(v.value)
 		if v.note != "" {
 			line = "# " + v.name + " " + v.note
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
@@ -19,7 +18,7 @@ var templateFiles embed.FS
 // The templates quote every value: shell for a POSIX shell, text for a string of Go, Python,
 // TypeScript or YAML, safe for a person.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"shell": cli.ShellQuote, "text": quoted, "safe": ui.Safe,
+	"shell": ui.ShellQuote, "text": quoted, "safe": ui.Safe,
 }).ParseFS(templateFiles, "templates/*.tmpl"))
 
 // quoted is a string literal of Go, Python, TypeScript and YAML.

@@ -224,7 +224,7 @@ func unknownScope(ctx context.Context, l *ledger.Ledger, f ExportFlags) error {
 			return err
 		}
 		if len(known) > 0 {
-			return fmt.Errorf("nothing is known about a run %q in session %q: `ctxledger query run-tree --param session_id=%s` lists its runs", id, f.session, f.session)
+			return fmt.Errorf("nothing is known about a run %q in session %q: `ctxledger query run-tree --param session_id=%s` lists its runs", id, f.session, ui.ShellQuote(f.session))
 		}
 	}
 	known, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: f.tenant}, 3)

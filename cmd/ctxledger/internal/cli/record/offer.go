@@ -57,7 +57,7 @@ func Offer(ctx context.Context, a *cli.App, ledger func(context.Context) (stop f
 	for _, l := range found {
 		_ = ui.Line(a.Out, "  %-12s %6d logs %8s MB  %s", l.Client, l.logs, ui.Thousands(max(1, l.bytes>>20)), l.Path)
 		folders = append(folders, l.Path)
-		command += " " + cli.ShellQuote(l.Path)
+		command += " " + ui.ShellQuote(l.Path)
 	}
 	fmt.Fprintf(a.Out, "\nThe ledger %s can have them. It stores digests, sizes and token\ncounts, and no texts. Nothing leaves this machine. Import them now? [y/N] ", ui.Safe(a.Flags.Data))
 	line, _ := bufio.NewReader(a.In).ReadString('\n')

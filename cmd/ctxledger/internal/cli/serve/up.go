@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/gateway"
@@ -275,7 +276,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 		_, err = fmt.Fprintf(a.Out, "%s\n", line)
 		return err
 	}
-	finding := "data folder " + cli.ShellQuote(found.Data)
+	finding := "data folder " + ui.ShellQuote(found.Data)
 	if a.NamesNATS() || a.Flags.ClickHouse != "" {
 		finding = "give other commands the same --nats and --clickhouse"
 	}
@@ -310,7 +311,7 @@ func printAddresses(a *cli.App, found UpAddresses, asJSON bool) error {
 // logFolders are the folders of this machine's clients that hold session logs, as arguments.
 func logFolders() (arguments string) {
 	for _, f := range cli.LogFolders() {
-		arguments += " " + cli.ShellQuote(f.Path)
+		arguments += " " + ui.ShellQuote(f.Path)
 	}
 	return cmp.Or(arguments, " PATH…")
 }

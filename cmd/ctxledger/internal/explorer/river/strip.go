@@ -17,18 +17,18 @@ type StripBlock struct {
 // Strip is a window with its blocks side by side in the order of the model. The width of a block
 // is its share of the bill, or of the estimate of a window without a bill.
 type Strip struct {
-	Blocks      []StripBlock
-	Shapes      []Shape
-	RestName    string  // of the difference between bill and estimate, empty if there is none
-	Difference  int64   // billed − estimated, 0 without a bill
-	Rest        float64 // width of the unexplained part
-	Cache       float64 // where the part that the cache held ends
-	CacheRead   int64   // tokens that the cache held; 0 if unknown
-	Hatched     string  // path of shortened blocks
-	Masked      string  // path of withheld blocks
-	Fresh       string  // path of new blocks
-	Unknown     int     // blocks of unknown size, which have no width
-	Total       int64   // tokens of the whole width
+	Blocks     []StripBlock
+	Shapes     []Shape
+	RestName   string  // of the difference between bill and estimate, empty if there is none
+	Difference int64   // billed − estimated, 0 without a bill
+	Rest       float64 // width of the unexplained part
+	Cache      float64 // where the part that the cache held ends
+	CacheRead  int64   // tokens that the cache held; 0 if unknown
+	Hatched    string  // path of shortened blocks
+	Masked     string  // path of withheld blocks
+	Fresh      string  // path of new blocks
+	Unknown    int     // blocks of unknown size, which have no width
+	Total      int64   // tokens of the whole width
 }
 
 // DrawStrip returns the strip of a window for the model.

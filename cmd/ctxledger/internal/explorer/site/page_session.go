@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 )
@@ -37,7 +38,7 @@ func (s *site) session(r *http.Request, l *ledger.Ledger) (shown, error) {
 	content := view.SessionPage{
 		Session: view.Of(answers, "", href), Live: isLive(answers.Session),
 		Compactions: with("/s/"+url.PathEscape(p.Session)+"/compactions", url.Values{"tenant": {p.Tenant}}),
-		Command:     "ctxledger report --session " + p.Session + " --out report.html",
+		Command:     "ctxledger report --session " + ui.ShellQuote(p.Session) + " --out report.html",
 	}
 	calls := content.River.All()
 	if content.Selected > 0 {
