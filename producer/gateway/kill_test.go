@@ -1,136 +1,21 @@
 package gateway
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"os/exec"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
 )
-
-// The test binary is also a NATS server and a gateway that a test can kill. The process prints
-// its address, and ends when its standard input ends.
-const (
-	childKind   = "GATEWAY_TEST_CHILD"
-	childFolder = "GATEWAY_TEST_FOLDER" // of NATS
-	childPort   = "GATEWAY_TEST_PORT"   // 0 for any port
-	childNATS   = "GATEWAY_TEST_NATS"   // address, for the gateway
-)
-
-var children = map[string]func(){"server": serveNATS, "gateway": serveGateway}
-
-func serveNATS() {
-	config := embedded.DefaultConfig(os.Getenv(childFolder))
-	config.NoClickHouse = true
-	config.NATSPort, _ = strconv.Atoi(os.Getenv(childPort))
-	s, err := embedded.Start(context.Background(), config)
-	if err != nil {
-		log.Fatal(err)
-	}
-	untilOrphaned(s.NATSURL())
-}
-
-func serveGateway() {
-	nc, err := nats.Connect(os.Getenv(childNATS), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0))
-	if err != nil {
-		log.Fatal(err)
-	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		log.Fatal(err)
-	}
-	config := DefaultConfig(js)
-	config.StoreTimeout = time.Second
-	h, err := New(config)
-	if err != nil {
-		log.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv(childPort))
-	if err != nil {
-		log.Fatal(err)
-	}
-	go http.Serve(listener, h)
-	untilOrphaned("http://" + listener.Addr().String())
-}
-
-func untilOrphaned(address string) {
-	fmt.Println(address)
-	io.Copy(io.Discard, os.Stdin)
-	os.Exit(1)
-}
-
-// victim is a child that is killed, and started again at its address.
-type victim struct {
-	kind, address string
-	env           []string
-	cmd           *exec.Cmd
-}
-
-func startVictim(t *testing.T, kind string, env ...string) *victim {
-	t.Helper()
-	v := &victim{kind: kind, env: env}
-	t.Cleanup(func() { v.kill() })
-	v.start(t, "0")
-	return v
-}
-
-func (v *victim) start(t *testing.T, port string) {
-	t.Helper()
-	v.cmd = exec.Command(os.Args[0])
-	v.cmd.Env = append(append(os.Environ(), childKind+"="+v.kind, childPort+"="+port), v.env...)
-	v.cmd.Stderr = os.Stderr
-	out, err := v.cmd.StdoutPipe()
-	if err == nil {
-		_, err = v.cmd.StdinPipe() // ends with this process
-	}
-	if err == nil {
-		err = v.cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the %s said no address: %v", v.kind, err)
-	}
-	v.address = line[:len(line)-1]
-}
-
-func (v *victim) kill() {
-	v.cmd.Process.Kill()
-	v.cmd.Wait()
-}
-
-// restart kills the child and starts it again at its address.
-func (v *victim) restart(t *testing.T) {
-	t.Helper()
-	at, err := url.Parse(v.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v.kill()
-	v.start(t, at.Port())
-}
 
 // posted is what one client was told: the positions of its stored events.
 type posted struct {
@@ -207,11 +92,11 @@ func postOnce(ctx context.Context, patience time.Duration, address string, body 
 // messages all have one digest, so that the ledger counts it once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	server := startVictim(t, "server", childFolder+"="+t.TempDir())
+	server := bustest.StartNATS(t)
 	bus := &bustest.Bus{}
-	bus.Dial(t, server.address)
+	bus.Dial(t, server.Address)
 	bus.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute})
-	gate := startVictim(t, "gateway", childNATS+"="+server.address)
+	gate := bustest.StartHTTP(t, server.Address)
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -220,7 +105,7 @@ func TestKilled(t *testing.T) {
 	var posting sync.WaitGroup
 	for i := range clients {
 		posting.Go(func() {
-			told[i], errs[i] = postUntilStored(ctx, gate.address, fmt.Sprint("session-", i), 40, uint64(i))
+			told[i], errs[i] = postUntilStored(ctx, gate.Address, fmt.Sprint("session-", i), 40, uint64(i))
 		})
 	}
 	ended := make(chan struct{})
@@ -230,7 +115,7 @@ func TestKilled(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(time.Duration(random.IntN(100)) * time.Millisecond):
-			[]*victim{server, gate}[random.IntN(2)].restart(t)
+			[]*bustest.Victim{server, gate}[random.IntN(2)].Restart(t)
 			continue
 		}
 		break

@@ -1,16 +1,23 @@
 package gateway
 
 import (
+	"net/http"
 	"os"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 )
 
 func TestMain(m *testing.M) {
 	embedded.Main()
-	if child, ok := children[os.Getenv(childKind)]; ok {
-		child()
-	}
+	bustest.ServeVictim(func(js jetstream.JetStream) (http.Handler, error) {
+		config := DefaultConfig(js)
+		config.StoreTimeout = time.Second
+		return New(config)
+	})
 	os.Exit(m.Run())
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/gateway"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
@@ -22,6 +25,11 @@ import (
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	bustest.ServeVictim(func(js jetstream.JetStream) (http.Handler, error) {
+		config := gateway.DefaultConfig(js)
+		config.StoreTimeout = time.Second
+		return gateway.New(config)
+	})
 	os.Exit(m.Run())
 }
 

@@ -3,8 +3,8 @@
 //   <folder>/<time>-<number>-<process>.json   one batch: a JSON array of CloudEvents
 //   <folder>/owner-<host>-<process>-<start>   the process that uses the folder
 //
-// A batch is written to a file with another ending, synced and renamed. A crash loses no batch
-// and shows no half of one. A batch that is sent twice counts once, so a crash between the
+// A batch is written to a file that ends in .json.new, synced and renamed. A crash loses no batch
+// and shows no half of one. The next owner removes the half. A batch that is sent twice counts once, so a crash between the
 // answer and the removal is harmless. The SDK for Python uses the same files.
 //
 // A process writes its own owner file and then looks for others. So of two processes that begin
@@ -47,6 +47,7 @@ export class Outbox {
         if (await alive(join(folder, other), other, host)) throw inUse(`process ${other.split("-").at(-2)} uses the outbox ${given}; give each process a folder of its own`);
         await rm(join(folder, other), { force: true });
       }
+      for (const half of await readdir(folder)) if (half.endsWith(".json.new")) await rm(join(folder, half), { force: true });
     } catch (error) {
       this.close();
       throw error;

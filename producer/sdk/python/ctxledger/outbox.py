@@ -3,8 +3,8 @@
     <folder>/<time>-<number>-<process>.json   one batch: a JSON array of CloudEvents
     <folder>/owner-<host>-<process>-<start>   the process that uses the folder
 
-A batch is written to a file with another ending, synced and renamed. A crash loses no batch
-and shows no half of one. A batch that is sent twice counts once, so a crash between the
+A batch is written to a file that ends in .json.new, synced and renamed. A crash loses no batch
+and shows no half of one. The next owner removes the half. A batch that is sent twice counts once, so a crash between the
 answer and the removal is harmless. The SDK for TypeScript uses the same files.
 
 A process writes its own owner file and then looks for others. So of two processes that begin
@@ -56,6 +56,9 @@ class Outbox:
                 if _alive(path, name, host):
                     raise OutboxInUse(f"process {name.split('-')[-2]} uses the outbox {folder}; give each process a folder of its own")
                 _remove(path)
+            for name in os.listdir(self.folder):
+                if name.endswith(".json.new"):
+                    _remove(os.path.join(self.folder, name))
         except BaseException:
             self.close()
             raise
