@@ -27,8 +27,10 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		"/q", "/q/gaps?run=1&session_id=" + session, "/evidence", "/search?id=call-1",
 	} {
 		b.Visit(t, base+path, base, views...)
+		b.Walk(t, path)
 	}
 	b.Visit(t, "file://"+report, "file://"+report, views...)
+	b.Walk(t, "the report")
 	packed, key, verdict := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "ledger.pub"), filepath.Join(t.TempDir(), "verdict.html")
 	public, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
 	if err := os.WriteFile(key, []byte(public), 0o600); err != nil {
@@ -41,6 +43,7 @@ func lookAtPages(t *testing.T, data, base, session string) {
 	}
 	for _, file := range []string{filepath.Join(packed, "index.html"), verdict} {
 		b.Visit(t, "file://"+file, "file://"+file, views...)
+		b.Walk(t, filepath.Base(file))
 	}
 
 	pageGrowsWhileItRecords(t, b, data, base+"/")

@@ -57,7 +57,7 @@ func Start(t *testing.T) *Browser {
 	t.Cleanup(stop)
 	tab, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
-	tab, cancel := context.WithTimeout(tab, 3*time.Minute)
+	tab, cancel := context.WithTimeout(tab, 10*time.Minute)
 	t.Cleanup(cancel)
 	b := &Browser{tab: tab, axe: string(axe)}
 	for _, err := range []error{
@@ -166,6 +166,46 @@ func (b *Browser) Press(t *testing.T, key string) {
 		t.Fatal(err)
 	}
 }
+
+// Walk goes through the current page by the Tab key alone, and opens what a key opens. It reports what
+// a mouse reaches and the keyboard does not, and an element that does not show that it has the focus.
+// A part of a drawing that is hidden from assistive software does not count: a table says the same.
+func (b *Browser) Walk(t *testing.T, address string) {
+	t.Helper()
+	Eval[bool](t, b, `document.activeElement.blur(), getSelection().removeAllRanges(), window.walked = new Set(), window.last = null, true`)
+	for range 5000 {
+		b.Press(t, "\t")
+		switch focused := Eval[string](t, b, walkStep); focused {
+		case "end":
+			if missed := Eval[string](t, b, walkMissed); missed != "" {
+				t.Errorf("%s: the Tab key does not reach\n%s", address, missed)
+			}
+			return
+		case "closed":
+			b.Press(t, "\r")
+		case "":
+		default:
+			t.Errorf("%s: nothing shows that the focus is on %s", address, focused)
+		}
+	}
+	t.Errorf("%s: the Tab key does not come to an end", address)
+}
+
+// walkStep says where the focus is: at the end of the page, on something closed, or on an element
+// without a visible sign.
+const walkStep = `(() => {
+	const at = document.activeElement
+	if (at === window.last) return '' // the parts of a date
+	window.last = at
+	if (at === document.body || at === null || window.walked.has(at)) return 'end'
+	window.walked.add(at)
+	const style = getComputedStyle(at)
+	if (style.outlineStyle === 'none' || style.outlineWidth === '0px') return at.outerHTML.slice(0, 120)
+	return at.tagName === 'SUMMARY' && !at.parentElement.open ? 'closed' : ''
+})()`
+
+const walkMissed = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]')]
+	.filter((e) => e.checkVisibility() && !e.disabled && !e.closest('[aria-hidden=true]') && !window.walked.has(e)).map((e) => e.outerHTML.slice(0, 120)).join('\n')`
 
 // Screenshot returns the current page as PNG.
 func (b *Browser) Screenshot(t *testing.T) []byte {
