@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -164,13 +166,27 @@ func TestBodiesOnTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = io.WriteString(conn, c.request)
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-		answer := make([]byte, 4096)
-		n, _ := conn.Read(answer)
-		if got := string(answer[:n]); !strings.HasPrefix(got, "HTTP/1.1 "+c.status) || !strings.Contains(got, `"code":"`+c.code+`"`) {
-			t.Errorf("%s: %s", c.name, got)
+		wantProblem(t, conn, c.name, c.status, c.code)
+	}
+	for _, c := range []struct{ name, status, code string }{{"half a body", "400", "half_body"}, {"a byte now and then", "408", "slow_body"}} {
+		conn, err := net.Dial("tcp", r.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
 		}
-		conn.Close()
+		_, _ = io.WriteString(conn, head+"Content-Length: 100000\r\n\r\n{\"id\":")
+		if c.code == "half_body" {
+			_ = conn.(*net.TCPConn).CloseWrite()
+		} else {
+			dripped := make(chan bool)
+			go func() {
+				defer close(dripped)
+				for err := error(nil); err == nil; time.Sleep(20 * time.Millisecond) {
+					_, err = io.WriteString(conn, " ")
+				}
+			}()
+			defer func() { <-dripped }()
+		}
+		wantProblem(t, conn, c.name, c.status, c.code)
 	}
 	// A client that goes away in the middle of its body stores nothing.
 	conn, err := net.Dial("tcp", r.server.Listener.Addr().String())
@@ -201,6 +217,62 @@ func TestBodiesOnTheWire(t *testing.T) {
 	}
 	if n := r.Messages(t); n != 0 {
 		t.Errorf("the stream has %d messages", n)
+	}
+}
+
+// wantProblem reads the answer of a connection, and closes it.
+func wantProblem(t *testing.T, conn net.Conn, name, status, code string) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answer := make([]byte, 4096)
+	n, _ := conn.Read(answer)
+	if got := string(answer[:n]); !strings.HasPrefix(got, "HTTP/1.1 "+status) || !strings.Contains(got, `"code":"`+code+`"`) {
+		t.Errorf("%s: %s", name, got)
+	}
+	conn.Close()
+}
+
+// TestAnswerIsNotRead: a client that does not read its answer loses the connection. The events of its
+// request are judged, and a client that reads keeps its connection for as long as it wants.
+func TestAnswerIsNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bustest.Start(t), func(c *Config) { c.MaxBody, c.MaxEvents, c.BodyTimeout = 32<<20, 60_000, 500*time.Millisecond })
+	ended := make(chan struct{}, 3)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.handler.ServeHTTP(w, q)
+		ended <- struct{}{}
+	}))
+	defer server.Close()
+	body := "[" + strings.Repeat("{},", 50_000) + "{}]" // with an answer of some MB
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	post := func(body string) {
+		_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", Path, batchType, len(body), body)
+	}
+	for range 2 { // the limit of the first answer is not that of the second
+		post("[{}]")
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
+			t.Fatalf("%v, %v", response, err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		<-ended
+		time.Sleep(r.handler.config.BodyTimeout)
+	}
+	post(body)
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server still writes the answer")
+	}
+	if answer, err := io.ReadAll(conn); err == nil && bytes.HasSuffix(answer, []byte("}")) {
+		t.Errorf("the answer of %d bytes is whole", len(answer))
 	}
 }
 

@@ -37,7 +37,7 @@ type Config struct {
 	// MaxMemory limits the bytes that bodies under way and their events take. Requests that
 	// find no room get 429.
 	MaxMemory int
-	// BodyTimeout is the time in which a body must arrive.
+	// BodyTimeout is the time in which a body must arrive, and in which the client must read its answer.
 	BodyTimeout time.Duration
 	// StoreTimeout is the time in which JetStream must acknowledge the events.
 	StoreTimeout time.Duration

@@ -45,6 +45,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, p := h.answer(w, r)
+	defer h.limitAnswer(w)()
 	if p != nil {
 		if p.Status >= http.StatusInternalServerError && h.config.Log != nil {
 			h.config.Log.Warn("events over HTTP were not stored", "event", "gateway_store", "code", p.Code, "detail", p.Detail)
@@ -53,6 +54,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, "application/json", answer)
+}
+
+// limitAnswer limits the time in which a client reads its answer. The returned function ends the limit
+// after the answer, so that the connection serves further requests.
+func (h *Handler) limitAnswer(w http.ResponseWriter) func() {
+	control := http.NewResponseController(w)
+	if control.SetWriteDeadline(time.Now().Add(h.config.BodyTimeout)) != nil {
+		return func() {} // a recorder of a test
+	}
+	return func() {
+		_ = control.Flush()
+		_ = control.SetWriteDeadline(time.Time{})
+	}
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (*Answer, *Problem) {
