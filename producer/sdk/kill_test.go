@@ -79,14 +79,11 @@ func TestKilled(t *testing.T) {
 	bus.Dial(t, server.Address)
 	bus.CreateStream(t, jetstream.StreamConfig{Name: "CTX", Subjects: []string{schema.AllSubjects}, AllowAtomicPublish: true, Duplicates: 2 * time.Minute})
 	gate := bustest.StartHTTP(t, server.Address)
-	ctx := bustest.Within(t, 2*time.Minute)
 
 	var clients []*mortal
 	for way, address := range map[string]string{"nats": server.Address, "http": gate.Address} {
 		clients = append(clients, &mortal{name: "ts-" + way, command: func(args ...string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, node.Program, append([]string{filepath.Join("app", "killed.mjs"), address}, args...)...)
-			cmd.Dir, cmd.Env = node.Dir, node.Env
-			return cmd
+			return inApp(t, node)("killed", append([]string{address}, args...)...)
 		}}, &mortal{name: "py-" + way, command: func(args ...string) *exec.Cmd {
 			return languages[1].command(t, "killed", append([]string{address}, args...)...)
 		}})

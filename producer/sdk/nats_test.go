@@ -26,11 +26,7 @@ func overNATS(t *testing.T, test func(*testing.T, func(program string, args ...s
 			programs = append(programs, filepath.Join("testdata", name))
 		}
 		client := withLibraries(t, programs...)
-		test(t, func(program string, args ...string) *exec.Cmd {
-			cmd := exec.CommandContext(bustest.Within(t, 2*time.Minute), client.Program, append([]string{filepath.Join("app", program+".mjs")}, args...)...)
-			cmd.Dir, cmd.Env = client.Dir, client.Env
-			return cmd
-		})
+		test(t, inApp(t, client))
 	})
 	t.Run("Python", func(t *testing.T) {
 		t.Parallel()

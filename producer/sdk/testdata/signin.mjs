@@ -15,7 +15,9 @@ try {
     client.run({ session: "s" });
     await client.flush(20_000);
   }
-  console.log(JSON.stringify({ stored: client.stored, error: client.error?.message ?? "", lines }));
+  const error = client.error?.message ?? "";
+  await client.close(50);
+  console.log(JSON.stringify({ stored: client.stored, error, lines }));
 } catch (error) {
   console.log(JSON.stringify({ stored: 0, error: error.message, lines: [...lines, `${error.stack} ${JSON.stringify(error)}`] }));
 }

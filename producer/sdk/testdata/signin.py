@@ -23,7 +23,9 @@ try:
         sys.stdin.read()
         client.run(session="s")
         client.flush(20)
-    print(json.dumps({"stored": client.stored, "error": client.error or "", "lines": lines}), flush=True)
+    reason = client.error or ""
+    client.close(0.05)
+    print(json.dumps({"stored": client.stored, "error": reason, "lines": lines}), flush=True)
 except Exception as error:
     print(json.dumps({"stored": 0, "error": str(error), "lines": [*lines, traceback.format_exc()]}), flush=True)
 os._exit(0)

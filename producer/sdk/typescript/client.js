@@ -14,6 +14,19 @@ const maxData = 64 << 10; // bytes of an event's data
 const mostFingerprints = 200; // in one redaction
 const correlation = ["agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid", "parentrunid", "rootrunid"];
 
+const noGateway = "start `ctxledger up`, or set CTXLEDGER_URL to the address of a gateway";
+const noToken = "give connect a token with the role publish; `ctxledger token create` makes one";
+
+/** checked returns an address without a slash at its end. The error holds no password. */
+function checked(url) {
+  const { protocol, username, password } = URL.canParse(url) ? new URL(url) : {};
+  if (!["http:", "https:"].includes(protocol)) {
+    throw new Error("the address is malformed: write http://host:7070, https://, or nats://user:password@host:4222");
+  }
+  if (username || password) throw new Error("the address has a user or a password; give connect the token of a gateway as token");
+  return url.replace(/\/$/, "");
+}
+
 function dataOf(type, fact) {
   return { schema_version: version, event_type: type, ...fact };
 }
@@ -50,7 +63,7 @@ export class Client {
     url = process.env.CTXLEDGER_URL ?? "http://127.0.0.1:7070", token, runtime = "unnamed", instance = uuidv7(), key = null, guard = new Guard(),
     tenant = "default", creds, transport = /^(nats|tls):/.test(url) ? nats({ url, tenant, creds }) : null, outbox, linger = 100, maxBatch = 500, maxQueued = 10_000, streamWait = 1000, receipts = 5000, log = (line) => console.warn(line), fetch = globalThis.fetch,
   } = {}) {
-    Object.assign(this, { url: url.replace(/\/$/, ""), transport, token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
+    Object.assign(this, { url: transport ? "" : checked(url), transport, token, runtime, key, guard, linger, maxBatch, maxQueued, streamWait, receiptsWait: receipts, log, fetch });
     this.source = `urn:ctxledger:runtime:${encodeURIComponent(runtime)}:${encodeURIComponent(instance)}`;
     this.outbox = outbox ? new Outbox(outbox) : null;
     /** Events that the gateway stored, and events that it refused. */
@@ -281,7 +294,8 @@ export class Client {
         wait = await this.#attempt(batch);
       } catch (error) {
         const reason = this.transport ? error : error.cause ?? error; // fetch says nothing itself
-        this.#fail(`${this.transport?.name ?? this.url}: ${reason.message}`);
+        const next = !this.transport && reason.code === "ECONNREFUSED" ? `; ${noGateway}` : "";
+        this.#fail(`${this.transport?.name ?? this.url}: ${reason.message}${next}`);
         wait = 0;
       }
       if (batch.counted) this.#events -= before - batch.documents.length;
@@ -328,7 +342,8 @@ export class Client {
       this.#refuseDocument(batch.documents.shift(), [answer]);
       return null;
     }
-    this.#fail(`${this.url} answered ${response.status}: ${answer.detail ?? "no problem document"}`);
+    const fix = response.status === 401 || response.status === 403 ? noToken : answer.fix;
+    this.#fail(`${this.url} answered ${response.status}: ${answer.detail ?? "no problem document"}${fix ? `; ${fix}` : ""}`);
     return 1000 * (Number(response.headers.get("retry-after")) || 0);
   }
 
@@ -424,7 +439,7 @@ export class Client {
       await this.#keeping;
       if (this.#unkept === 0) return "outbox";
     }
-    throw this.error ?? new Error("the events were not stored in time; they still wait");
+    throw new Error(this.error?.message ?? "the events were not stored in time; they still wait");
   }
 
   /** close sends what waits, and ends the client. */
@@ -433,6 +448,7 @@ export class Client {
     await this.#keeping;
     if (done && this.#asking) await this.#ask();
     clearTimeout(this.#asking);
+    if (!done && !this.outbox && !this.#closed) this.log(`ctxledger: the client ends, and ${this.#events} events that are not stored are lost; an outbox keeps them`);
     this.#closed = true;
     await this.outbox?.close();
     await this.transport?.close();

@@ -1,8 +1,11 @@
 // The transport over NATS: events go straight to JetStream, without a gateway.
 import { createHash, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { isIP } from "node:net";
+import { join } from "node:path";
 import { checkServerIdentity } from "node:tls";
+import { pathToFileURL } from "node:url";
 
 const bytes = (text) => Buffer.from(text, "utf8");
 
@@ -48,12 +51,22 @@ function identity(hosts) {
 
 /** packages returns the modules of the NATS project, which the SDK does not install. */
 async function packages() {
-  try {
-    return { ...(await import("@nats-io/transport-node")), ...(await import("@nats-io/jetstream")) };
-  } catch (error) {
-    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new Error("a package is missing: run `npm install @nats-io/transport-node @nats-io/jetstream`, or use the address of a gateway (http://)", { cause: error });
+  return { ...(await installed("@nats-io/transport-node")), ...(await installed("@nats-io/jetstream")) };
+}
+
+/** installed imports a package of the program. An SDK that npm has linked lies outside of the program's folder. */
+async function installed(name) {
+  const places = [import.meta.url, process.argv[1] ?? "", join(process.cwd(), "program.js")];
+  for (const place of places.filter((one) => one !== "")) {
+    let path;
+    try {
+      path = createRequire(place).resolve(name);
+    } catch {
+      continue;
+    }
+    return import(pathToFileURL(path));
   }
+  throw new Error("a package is missing: run `npm install @nats-io/transport-node @nats-io/jetstream`, or use the address of a gateway (http://)");
 }
 
 /** explained returns an error of the connection with the next step. */

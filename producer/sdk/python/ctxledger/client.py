@@ -16,8 +16,9 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 from urllib.parse import quote, urlsplit
 
+from .address import NO_GATEWAY, NO_TOKEN, checked
 from .contract import RECORD_MEMBERS
-from .event import MAX_DATA, data_of, encoded
+from .event import IDS, MAX_DATA, data_of, encoded
 from .facts import EventType, Fact
 from .guard import Guard, Hit
 from .key import Key, uuid7
@@ -26,10 +27,6 @@ from .outbox import TOUCH, Outbox
 from .run import Log, Run
 
 _FORKED = "ctxledger: this process is a fork, and its facts are lost; make the client after the fork"
-_IDS = (
-    "agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid",
-    "parentrunid", "rootrunid",
-)
 _FINGERPRINTS = 200  # in one redaction
 _log = logging.getLogger("ctxledger")
 Ids = Mapping[str, Optional[str]]
@@ -88,7 +85,7 @@ class Client:
         for the stream if there is an outbox, and receipts the time between an event and the question
         whether it was quarantined; None asks only when receipts is called. Above max_queued events in memory, facts are dropped,
         and the loss is a recorded fact. The error OutboxInUse means that the outbox has an owner."""
-        self.url = (url or os.environ.get("CTXLEDGER_URL") or "http://127.0.0.1:7070").rstrip("/")
+        self.url = checked(url or os.environ.get("CTXLEDGER_URL") or "http://127.0.0.1:7070")
         self.runtime, self.key, self.guard, self.log = runtime, key, guard or Guard(), log
         self.source = f"urn:ctxledger:runtime:{quote(runtime, safe='')}:{quote(instance or uuid7(), safe='')}"
         self.linger, self.max_batch, self.max_queued, self.stream_wait = linger, max_batch, max_queued, stream_wait
@@ -130,14 +127,14 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close(10.0 if kind is None else 1.0)  # an error is not held up
 
     async def __aenter__(self) -> "Client":
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        await self.aclose(10.0 if kind is None else 1.0)
 
     def run(self, *, session: str, **options: Any) -> Run:
         """run opens a root run; see Run.open for its arguments."""
@@ -209,7 +206,7 @@ class Client:
                     return self._withheld(type, f"/data/{name}", hit)
                 fields.setdefault(hit, []).append(name)
         event = self._event(type, data, ids)
-        for name in ("subject", *_IDS):
+        for name in ("subject", *IDS):
             hits = self.guard.mask(str(event.get(name, "")))[1]
             if hits:
                 return self._withheld(type, f"/{name}", hits[0])
@@ -263,7 +260,7 @@ class Client:
             event["subject"] = str(record)
         if ids.get("sessionid"):
             event["partitionkey"] = ids["sessionid"]
-        event.update((name, ids[name]) for name in _IDS if ids.get(name))
+        event.update((name, ids[name]) for name in IDS if ids.get(name))
         event["data"] = data
         return event
 
@@ -358,7 +355,8 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 self._connection = None
                 with self.lock:
-                    self._fail(f"{self._place}: {error}")
+                    no_gateway = isinstance(error, ConnectionRefusedError) and not self._nats
+                    self._fail(f"{self._place}: {error}" + (f"; {NO_GATEWAY}" if no_gateway else ""))
                 wait = 0.0
             if not batch.documents:
                 if batch.name and self._outbox:
@@ -485,7 +483,8 @@ class Client:
             elif status in (400, 413):
                 self._judge(batch, part, [{"verdict": "refused", "violations": [answer]}])
                 return None
-            self._fail(f"{self._place} answered {status}: {answer.get('detail', 'no problem document')}")
+            fix = NO_TOKEN if status in (401, 403) else answer.get("fix")
+            self._fail(f"{self._place} answered {status}: {answer.get('detail', 'no problem document')}" + (f"; {fix}" if fix else ""))
         try:
             return float(headers.get("Retry-After") or 0)
         except ValueError:
@@ -570,6 +569,8 @@ class Client:
             self._ask()
         with self.lock:
             was, self._closed = self._closed, True
+            if not done and not was and not self._outbox and os.getpid() == self._process:
+                self._say(f"ctxledger: the client ends, and {self._events} events that are not stored are lost; an outbox keeps them")
             self._changed.notify_all()
         if self._outbox and not was and os.getpid() == self._process:
             for thread in self._threads:

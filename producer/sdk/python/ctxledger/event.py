@@ -1,4 +1,4 @@
-"""The data of an event, and its bytes."""
+"""The ids and the data of an event, and its bytes."""
 from __future__ import annotations
 
 import datetime
@@ -10,6 +10,10 @@ from .key import utf8
 
 MAX_DATA = 64 << 10  # bytes of an event's data
 _VERSION = "0.1.0"
+IDS = (
+    "agent", "resourceid", "sessionid", "threadid", "turnid", "taskid", "runid", "attemptid", "stepid", "toolcallid", "actionid", "contextid",
+    "parentrunid", "rootrunid",
+)
 
 
 def data_of(type: str, fact: Mapping[str, Any]) -> Dict[str, Any]:
