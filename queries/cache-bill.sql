@@ -34,6 +34,9 @@
 --   unbroken_cost        currency  cost without the break, of the calls whose break has a price; NULL if unknown or
 --       in several currencies
 --   unpriced_calls       count     calls without a price in the price list
+--   at_least_cost        currency  priced_cost and what is known of the other calls; NULL if nothing is known, or in
+--       several currencies
+--   partial_calls        count     calls with a count that is not known, or a placeholder and not final
 SELECT
     tenant, cause, count() AS calls, countIf(lost > 0) AS breaks, sum(lost) AS lost_tokens,
     sum(billed) AS recomputed_billed, sum(expected) AS recomputed_expected, sum(penalty) AS penalty_tokens,
@@ -46,14 +49,16 @@ SELECT
     if(uniqExactIf(listed, listed != '') > 1, NULL, sum(price)) AS priced_cost,
     if(uniqExactIf(listed, listed != '') > 1, NULL, sum(wasted)) AS break_cost,
     if(uniqExactIf(listed, listed != '') > 1, NULL, sum(saved)) AS unbroken_cost,
-    countIf(price IS NULL) AS unpriced_calls
+    countIf(lacks = 'price') AS unpriced_calls,
+    if(uniqExactIf(listed, listed != '') > 1, NULL, sum(least)) AS at_least_cost,
+    countIf(lacks = 'count') AS partial_calls
 FROM
 (
     SELECT
         tenant, cause, lost_tokens AS lost, recomputed_billed AS billed, recomputed_expected AS expected,
         penalty_tokens AS penalty, cost AS recorded, currency,
         unbroken_billed AS unbroken, new_tokens AS fresh, priced_cost AS price, priced_currency AS listed,
-        break_cost AS wasted, unbroken_cost AS saved
+        break_cost AS wasted, unbroken_cost AS saved, at_least_cost AS least, cost_lacks AS lacks
     FROM cache_breaks
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

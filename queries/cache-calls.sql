@@ -37,11 +37,14 @@
 --   priced_currency      text      currency of priced_cost
 --   break_cost           currency  share of priced_cost for recomputing lost tokens
 --   unbroken_cost        currency  priced_cost − break_cost
+--   at_least_cost        currency  priced_cost, or what the buckets with a final count cost; NULL if not known
+--   cost_lacks           text      what priced_cost lacks: price, count (not known or not final), or nothing
 SELECT
     lineage_id, number, turn_id, call_id, event_time, model, cause, gap_seconds, window_expected, prefix_tokens,
     recomputed_expected, new_tokens, penalty_tokens, lost_expected, window_tokens, cache_read, recomputed_billed,
     lost_tokens, unbroken_billed, cost AS recorded_cost,
-    currency AS recorded_currency, priced_cost, priced_currency, break_cost, unbroken_cost
+    currency AS recorded_currency, priced_cost, priced_currency, break_cost, unbroken_cost, at_least_cost,
+    cost_lacks
 FROM cache_bill
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}

@@ -37,6 +37,8 @@
 --   recorded_currency    text      currency of recorded_cost
 --   priced_cost          currency  cost by the price list; NULL without a price
 --   priced_currency      text      currency of priced_cost
+--   at_least_cost        currency  priced_cost, or what the buckets with a final count cost; NULL if not known
+--   cost_lacks           text      what priced_cost lacks: price, count (not known or not final), or nothing
 WITH
 limits AS
 (
@@ -55,7 +57,8 @@ SELECT
     b.window_expected AS window_expected, b.cache_read AS cache_read, b.cache_written AS cache_written,
     b.prefix_tokens AS prefix_tokens, b.new_tokens AS new_tokens, b.penalty_tokens AS penalty_tokens,
     b.cause AS cause, b.gap_seconds AS gap_seconds, b.lost_tokens AS lost_tokens, b.cost AS recorded_cost,
-    b.currency AS recorded_currency, b.priced_cost AS priced_cost, b.priced_currency AS priced_currency
+    b.currency AS recorded_currency, b.priced_cost AS priced_cost, b.priced_currency AS priced_currency,
+    b.at_least_cost AS at_least_cost, b.cost_lacks AS cost_lacks
 FROM cache_bill AS b
 LEFT JOIN limits AS l ON l.attempt_id = b.attempt_id AND l.call_id = b.call_id
 LEFT JOIN model_limits AS m ON m.model = toString(b.model)

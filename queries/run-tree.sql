@@ -29,10 +29,13 @@
 --   unpriced_calls       count     calls without a price, of the run and all runs below it
 --   tags                 text      the run's own tags
 --   inherited_tags       text      tags that the run passes on to the runs below it
+--   total_at_least_cost  currency  total_priced_cost and what is known of the other calls; NULL if nothing is known
+--   partial_calls        count     calls with a count that is not known, or a placeholder and not final, of the run
+--       and all runs below it
 SELECT
     tenant, session_id, root_run_id, run_id, parent_run_id, depth, agent, scope_kind, opened_at, calls, total_calls,
     window_tokens, total_window_tokens, output_tokens, total_output_tokens, total_cost,
-    total_priced_cost, priced_currencies, unpriced_calls, tags, inherited_tags
+    total_priced_cost, priced_currencies, unpriced_calls, tags, inherited_tags, total_at_least_cost, partial_calls
 FROM run_tree
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

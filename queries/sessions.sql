@@ -1,6 +1,6 @@
 -- Which sessions are there, and how big are they?
 -- Section: What was used?
--- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, priced_cost, agents
+-- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, at_least_cost, cost_complete, agents
 --
 -- The newest sessions come first. Without a session_id, the query reads the table itself to find them: its
 -- projection ids has the newest times. A row that is stored twice makes no difference there.
@@ -44,11 +44,15 @@
 --       several currencies
 --   priced_currencies  text      currencies of priced_cost
 --   unpriced_calls     count     calls without a price in the price list
---   price_sources      text      sources of the prices in priced_cost
+--   price_sources      text      sources of the prices in at_least_cost
+--   at_least_cost      currency  priced_cost and what is known of the other calls; NULL if nothing is known, or in
+--       several currencies
+--   partial_calls      count     calls with a count that is not known, or a placeholder and not final
+--   cost_complete      bool      whether at_least_cost lacks nothing; otherwise it is a lower bound
 SELECT
     tenant, session_id, agents, models, started_at, ended_at, turns, runs, calls, max_window_tokens, uncached_input,
     cache_read, cache_written, output, items, selections, compactions, elisions, redactions, gaps, events,
-    cost, priced_cost, priced_currencies, unpriced_calls, price_sources
+    cost, priced_cost, priced_currencies, unpriced_calls, price_sources, at_least_cost, partial_calls, cost_complete
 FROM session_summary
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

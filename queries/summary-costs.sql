@@ -25,6 +25,7 @@
 --   cost                  currency  recorded cost of the call; NULL if not known
 --   priced_cost           currency  cost of the call by the price list; NULL if not known
 --   tokens_saved          tokens    tokens that the compaction removed from the window; NULL if not known
+--   at_least_cost         currency  priced_cost, or what the buckets with a final count cost; NULL if not known
 WITH
 written AS
 (
@@ -53,11 +54,12 @@ SELECT
     w.tenant AS tenant, w.session_id AS session_id, w.event_time AS event_time, w.compaction_id AS compaction_id,
     w.outcome AS outcome, w.summary_id AS summary_id, w.ephemeral_context_id AS ephemeral_context_id,
     w.summarizer_call_id AS summarizer_call_id, toString(c.model) AS model, c.window_tokens AS window_tokens,
-    c.output AS output, c.cost AS cost, c.priced_cost AS priced_cost, w.tokens_saved AS tokens_saved
+    c.output AS output, c.cost AS cost, c.priced_cost AS priced_cost, w.tokens_saved AS tokens_saved,
+    c.at_least_cost AS at_least_cost
 FROM written AS w
 LEFT JOIN
 (
-    SELECT tenant, session_id, attempt_id, call_id, model, window_tokens, output, cost, priced_cost
+    SELECT tenant, session_id, attempt_id, call_id, model, window_tokens, output, cost, priced_cost, at_least_cost
     FROM call_costs
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

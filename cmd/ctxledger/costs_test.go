@@ -20,6 +20,7 @@ import (
 // A ccCall is what a Claude Code log says of a model call.
 type ccCall struct {
 	model string
+	final bool // the record is of the end of the answer
 	usage struct {
 		Input   float64 `json:"input_tokens"`
 		Read    float64 `json:"cache_read_input_tokens"`
@@ -31,9 +32,15 @@ type ccCall struct {
 	}
 }
 
-// costOfLog adds up the calls of a Claude Code log by LiteLLM's price file, in dollars. It shares
-// no code with the program.
-func costOfLog(t *testing.T, log string, prices map[string]map[string]any) float64 {
+// A ccCost is what a log costs by LiteLLM's price file, in dollars.
+type ccCost struct {
+	final   float64 // of the calls whose usage is that of the whole answer
+	atLeast float64 // and of the input of the others
+	partial float64 // calls without the usage of the whole answer
+}
+
+// costOfLog adds up the calls of a Claude Code log. It shares no code with the program.
+func costOfLog(t *testing.T, log string, prices map[string]map[string]any) (sum ccCost) {
 	t.Helper()
 	text, err := os.ReadFile(log)
 	if err != nil {
@@ -48,12 +55,13 @@ func costOfLog(t *testing.T, log string, prices map[string]map[string]any) float
 				ID    string         `json:"id"`
 				Model string         `json:"model"`
 				Usage jsontext.Value `json:"usage"`
+				Stop  string         `json:"stop_reason"`
 			} `json:"message"`
 		}
 		if json.Unmarshal(lines.Bytes(), &record) != nil || len(record.Message.Usage) == 0 {
 			continue
 		}
-		call := ccCall{model: record.Message.Model}
+		call := ccCall{model: record.Message.Model, final: record.Message.Stop != ""}
 		if err := json.Unmarshal(record.Message.Usage, &call.usage); err != nil {
 			t.Fatal(err)
 		}
@@ -61,19 +69,25 @@ func costOfLog(t *testing.T, log string, prices map[string]map[string]any) float
 			calls[record.Message.ID] = call
 		}
 	}
-	sum := 0.0
 	for _, id := range slices.Sorted(maps.Keys(calls)) {
 		call := calls[id]
 		price := func(member string) float64 { n, _ := prices[call.model][member].(float64); return n }
 		u := call.usage
-		sum += u.Input*price("input_cost_per_token") + u.Read*price("cache_read_input_token_cost") +
+		input := u.Input*price("input_cost_per_token") + u.Read*price("cache_read_input_token_cost") +
 			(u.Written-u.Parts.Hour)*price("cache_creation_input_token_cost") +
-			u.Parts.Hour*price("cache_creation_input_token_cost_above_1hr") + u.Output*price("output_cost_per_token")
+			u.Parts.Hour*price("cache_creation_input_token_cost_above_1hr")
+		if output := u.Output * price("output_cost_per_token"); call.final {
+			sum.final += input + output
+			sum.atLeast += input + output
+		} else {
+			sum.partial++
+			sum.atLeast += input
+		}
 	}
 	return sum
 }
 
-// checkCosts compares the cost of every Claude Code session with that of costOfLog to the cent, by
+// checkCosts compares the costs of every Claude Code session with those of costOfLog to the cent, by
 // the built-in list and by the price file, and finds the list named wherever it was used.
 func checkCosts(t *testing.T, data string, want map[string]answers) {
 	t.Helper()
@@ -90,21 +104,25 @@ func checkCosts(t *testing.T, data string, want map[string]answers) {
 		t.Helper()
 		for name, log := range want {
 			cost := costOfLog(t, filepath.Join(shared(t, "transcripts"), "claude-code", name), prices)
-			if cost == 0 {
-				t.Fatalf("%s: the log has no cost", name)
+			if cost.atLeast == 0 || cost.partial == 0 {
+				t.Fatalf("%s: the log costs %+v", name, cost)
 			}
-			for _, query := range []string{"sessions", "session-usage", "model-usage"} {
-				got := 0.0
+			for _, query := range []string{"sessions", "session-usage", "model-usage", "days", "session-days"} {
+				var got ccCost
+				complete := true
 				rows := askCLI(t, data, query, "--param", "session_id="+log.SessionIDs[0])
 				for _, row := range rows {
 					priced, _ := row["priced_cost"].(float64)
-					got += priced
-					if sources, _ := json.Marshal(row["price_sources"]); priced > 0 && !strings.Contains(string(sources), source) {
+					least, _ := row["at_least_cost"].(float64)
+					partial, _ := row["partial_calls"].(float64)
+					got.final, got.atLeast, got.partial = got.final+priced, got.atLeast+least, got.partial+partial
+					complete = complete && row["cost_complete"] == true
+					if sources, _ := json.Marshal(row["price_sources"]); least > 0 && !strings.Contains(string(sources), source) {
 						t.Errorf("%s of %s names the sources %s, want %s", query, name, sources, source)
 					}
 				}
-				if math.Abs(got-cost) >= 0.005 {
-					t.Errorf("%s: %s costs %.4f, by the other program %.4f", query, name, got, cost)
+				if math.Abs(got.final-cost.final) >= 0.005 || math.Abs(got.atLeast-cost.atLeast) >= 0.005 || got.partial != cost.partial || complete {
+					t.Errorf("%s: %s costs %+v, complete %v, by the other program %+v", query, name, got, complete, cost)
 				}
 			}
 		}
@@ -125,8 +143,8 @@ func checkCosts(t *testing.T, data string, want map[string]answers) {
 	run("1 prices imported", "prices", "import", empty, "--replace")
 	run("the built-in list of prices is off", "prices", "built-in", "off")
 	for _, row := range askCLI(t, data, "sessions") {
-		if row["priced_cost"] != nil {
-			t.Errorf("without any price a session costs %v", row["priced_cost"])
+		if row["priced_cost"] != nil || row["at_least_cost"] != nil {
+			t.Errorf("without any price a session costs %v, at least %v", row["priced_cost"], row["at_least_cost"])
 		}
 	}
 	run("the built-in list of prices is on", "prices", "built-in", "on")

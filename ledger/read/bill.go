@@ -12,7 +12,8 @@ import (
 type Bill struct {
 	Calls      uint64   // model calls; answers that a program wrote itself do not count
 	Unpriced   uint64   // those without a price
-	Cost       float64  // of the calls with a price, in Currencies[0] if there is one currency
+	Partial    uint64   // those with prices and a count that is not known or not final
+	Cost       float64  // at least, where Unpriced or Partial is not 0; in Currencies[0] if there is one currency
 	Currencies []string // of Cost; Cost means nothing where there are several
 	Sources    []string // where the prices were read
 	Cause      string   // as in the view cache_breaks; "" if no call follows another
@@ -23,7 +24,7 @@ type Bill struct {
 func (l Reader) Bill(ctx context.Context, tenant string, sessions []string) (b Bill, err error) {
 	parameters := chsql.Params{"tenant": chsql.Text(tenant), "sessions": chsql.Texts(sessions)}
 	for row := range l.sql.Rows(ctx, "bill_total", parameters) {
-		if err := row.Scan(&b.Calls, &b.Unpriced, &b.Cost, &b.Currencies, &b.Sources); err != nil {
+		if err := row.Scan(&b.Calls, &b.Unpriced, &b.Partial, &b.Cost, &b.Currencies, &b.Sources); err != nil {
 			return b, fmt.Errorf("read the costs of the calls: %w", err)
 		}
 	}

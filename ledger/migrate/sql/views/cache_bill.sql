@@ -69,6 +69,8 @@
 --   break_cost              Nullable(Float64)       currency
 --   unbroken_cost           Nullable(Float64)       currency
 --   cache_miss_reason       LowCardinality(String)  text
+--   at_least_cost           Nullable(Float64)       currency
+--   cost_lacks              String                  text
 CREATE OR REPLACE VIEW cache_bill AS
 WITH
 marks AS
@@ -185,6 +187,7 @@ facts AS
         if(tools_digest = '', 0, cityHash64(tools_digest)) AS tools, gap_seconds, cache_lifetime_seconds, cost,
         currency, toLowCardinality(JSONExtractString(metadata, 'cache_miss_reason')) AS cache_miss_reason,
         JSONExtractBool(metadata, 'synthetic') AS synthetic,
+        stop_reason = '' AND startsWith(source, 'urn:ctxledger:import:claude-code:') AS placeholder,
         true AS called, (
             2 * multiIf(
                 fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
@@ -201,7 +204,7 @@ facts AS
         toDateTime64(0, 9, 'UTC'), '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
         tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        '', 0, 0, NULL, NULL, NULL, word, word, false,
+        '', 0, 0, NULL, NULL, NULL, word, word, false, false,
         false, at, -toInt64(part), keys, sizes, refs
     FROM assemblies
     WHERE NOT parted
@@ -211,7 +214,7 @@ facts AS
         '', CAST('', 'LowCardinality(String)') AS word, word, NULL,
         tenant, word, '', word, session_id, '', '', '', '', attempt_id, '', '', '', '', '', '', '',
         call_id, word, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        '', 0, 0, NULL, NULL, NULL, word, word, false,
+        '', 0, 0, NULL, NULL, NULL, word, word, false, false,
         false, last.1, last.2, arrayFlatten(parts.4), arrayFlatten(parts.5), arrayFlatten(parts.6)
     FROM
     (
@@ -315,10 +318,10 @@ listed AS
         if(reusable_tokens < cache_read, 0, reusable_tokens - cache_read) AS lost_tokens,
         arrayFirst(r -> p.event_time >= r.1 AND p.event_time < r.2, l.rates) AS rate,
         if(notEmpty(rate.3), rate.3, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
+        [uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning] AS used,
         arrayMap(
-            (n, p) -> if(ifNull(n, 0) = 0, 0, n * p / 1000000),
-            [uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning], prices
-        ) AS parts,
+            (n, p, at) -> multiIf(placeholder AND at = 6, NULL, ifNull(n, 0) = 0, 0, n * p / 1000000),
+            used, prices, arrayEnumerate(used)) AS parts,
         uncached_input IS NOT NULL AND output IS NOT NULL AS counted
     FROM prefixes AS p
     LEFT JOIN rates AS l ON l.model = toString(p.model)
@@ -331,9 +334,14 @@ valued AS
         rate.4 AS priced_currency, prices[2] AS cache_read_price,
         (parts[1] + parts[3] + parts[4] + parts[5]) * 1000000 / nullIf(recomputed_billed, 0) AS recomputed_price,
         arrayFilter(
-            (b, p) -> p IS NULL,
+            (b, p) -> p IS NULL AND NOT (placeholder AND b = 'output'),
             ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'], parts
-        ) AS unpriced_buckets
+        ) AS unpriced_buckets,
+        multiIf(
+            priced_cost IS NOT NULL, priced_cost, notEmpty(unpriced_buckets), NULL,
+            arrayExists((n, p) -> ifNull(n, 0) > 0 AND p IS NOT NULL, used, parts),
+            arraySum(p -> ifNull(p, 0), parts), NULL) AS at_least_cost,
+        multiIf(priced_cost IS NOT NULL, '', notEmpty(unpriced_buckets), 'price', 'count') AS cost_lacks
     FROM listed
 )
 SELECT
@@ -367,7 +375,7 @@ SELECT
         broken_billed = 0, 0 * (parts[1] + parts[3] + parts[4] + parts[5]),
         broken_billed * if(recomputed_price < cache_read_price, 0, recomputed_price - cache_read_price) / 1000000
     ) AS break_cost,
-    priced_cost - break_cost AS unbroken_cost, cache_miss_reason
+    priced_cost - break_cost AS unbroken_cost, cache_miss_reason, at_least_cost, cost_lacks
 FROM valued
 LEFT JOIN marks USING (tenant, session_id, thread_id)
 SETTINGS max_block_size = 8192, max_bytes_before_external_sort = 67108864;

@@ -33,6 +33,8 @@
 --   break_cost              Nullable(Float64)       currency
 --   unbroken_cost           Nullable(Float64)       currency
 --   cache_miss_reason       LowCardinality(String)  text
+--   at_least_cost           Nullable(Float64)       currency
+--   cost_lacks              String                  text
 CREATE OR REPLACE VIEW cache_breaks AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -42,6 +44,6 @@ SELECT
     cache_read, cache_written, recomputed_billed, reusable_tokens, lost_tokens, recomputed_expected, new_tokens,
     penalty_tokens, gap_seconds, cache_lifetime_seconds, cause, cost, currency, prefix_tokens, lost_expected,
     broken_billed, unbroken_billed, priced_cost, priced_currency, break_cost, unbroken_cost,
-    cache_miss_reason
+    cache_miss_reason, at_least_cost, cost_lacks
 FROM cache_bill
 WHERE number > 1;

@@ -1,6 +1,6 @@
 -- One row a model call: its cost as recorded and, beside it, by the price list.
 --
--- The price list counts as it was when the call was made.
+-- The price list counts as it was when the call was made. A placeholder is not priced.
 --
 -- Needs: model_calls, model_rates.
 --
@@ -41,6 +41,9 @@
 --   price_pattern           String                  text
 --   price_source            String                  text  where the price of input was read; '' without a price
 --   tags                    Array(String)           text
+--   partial_buckets         Array(String)           text
+--   at_least_cost           Nullable(Float64)       currency
+--   cost_lacks              String                  text
 CREATE OR REPLACE VIEW call_costs AS
 WITH
 ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
@@ -62,7 +65,10 @@ listed AS
 valued AS
 (
     SELECT
-        *, arrayMap((n, p) -> if(ifNull(n, 0) = 0, 0, n * p / 1000000), used, prices) AS parts,
+        *,
+        arrayMap(
+            (n, p, b) -> multiIf(has(partial_buckets, b), NULL, ifNull(n, 0) = 0, 0, n * p / 1000000),
+            used, prices, buckets) AS parts,
         uncached_input IS NOT NULL AND output IS NOT NULL AS counted
     FROM listed
 )
@@ -80,6 +86,12 @@ SELECT
     if(counted, parts[6] + parts[7], NULL) AS output_cost,
     prices[2] AS cache_read_price,
     (parts[1] + parts[3] + parts[4] + parts[5]) * 1000000 / nullIf(recomputed_billed, 0) AS recomputed_price,
-    arrayFilter((b, p) -> p IS NULL, buckets, parts) AS unpriced_buckets, rate.5 AS price_pattern,
-    rate.6 AS price_source, tags
+    arrayFilter((b, p) -> p IS NULL AND NOT has(partial_buckets, b), buckets, parts) AS unpriced_buckets,
+    rate.5 AS price_pattern, rate.6 AS price_source, tags, partial_buckets,
+    multiIf(
+        priced_cost IS NOT NULL, priced_cost,
+        notEmpty(unpriced_buckets), NULL,
+        arrayExists((n, p) -> ifNull(n, 0) > 0 AND p IS NOT NULL, used, parts), arraySum(p -> ifNull(p, 0), parts),
+        NULL) AS at_least_cost,
+    multiIf(synthetic OR priced_cost IS NOT NULL, '', notEmpty(unpriced_buckets), 'price', 'count') AS cost_lacks
 FROM valued;

@@ -4,6 +4,9 @@
 -- Records with one provider_message_id are of one call. The id of a call counts as that
 -- of its message where a record has none. Fidelity goes from wire to reconstructed.
 --
+-- The log of Claude Code can end a call's records before the end of the answer. Such a record has no stop
+-- reason, and its output is a placeholder from the beginning of the stream.
+--
 -- The view reads without FINAL: one version of a call counts, so a row that is stored
 -- twice makes no difference.
 --
@@ -46,6 +49,7 @@
 --   coverage                LowCardinality(String)  text
 --   coverage_reasons        Array(LowCardinality(String))  text
 --   cache_miss_reason       String                  text
+--   partial_buckets         Array(String)           text
 CREATE OR REPLACE VIEW model_calls AS
 SELECT
     incarnation, stream_seq, recorded_at, event_time, event_id, source, event_type, sequence,
@@ -64,7 +68,11 @@ SELECT
     multiIf(
         fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
     ) AS fidelity,
-    coverage, coverage_reasons, JSONExtractString(metadata, 'cache_miss_reason') AS cache_miss_reason
+    coverage, coverage_reasons, JSONExtractString(metadata, 'cache_miss_reason') AS cache_miss_reason,
+    if(
+        stop_reason = '' AND output IS NOT NULL AND NOT synthetic
+            AND startsWith(source, 'urn:ctxledger:import:claude-code:'),
+        ['output'], []) AS partial_buckets
 FROM
 (
     SELECT

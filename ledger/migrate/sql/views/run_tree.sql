@@ -33,6 +33,10 @@
 --   unpriced_calls       UInt64                          count
 --   tags                 Array(String)                   text
 --   inherited_tags       Array(String)                   text
+--   total_at_least_cost  Nullable(Float64)               currency
+--       total_priced_cost and what is known of the other calls; NULL if nothing is
+--   partial_calls        UInt64                          count
+--       calls with a count that is not known or not final; with all runs below it
 CREATE OR REPLACE VIEW run_tree AS
 WITH
 facts AS
@@ -42,13 +46,14 @@ facts AS
         toString(agent) AS who, toString(thread_id) AS thread,
         '' AS kind, CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))') AS at, 1 AS n, window_tokens AS w, output AS o,
         cost AS k, priced_cost AS p, priced_currency AS money,
-        CAST([], 'Array(String)') AS own, CAST([], 'Array(String)') AS passed
+        CAST([], 'Array(String)') AS own, CAST([], 'Array(String)') AS passed, at_least_cost AS least,
+        cost_lacks AS lacks
     FROM call_costs
     WHERE run_id != ''
     UNION ALL
     SELECT
         tenant, session_id, if(record_id = '', run_id, record_id), parent_run_id, root_run_id, agent, thread_id,
-        scope_kind, event_time, 0, NULL, NULL, NULL, NULL, '', tags, inherited_tags
+        scope_kind, event_time, 0, NULL, NULL, NULL, NULL, '', tags, inherited_tags, NULL, ''
     FROM scope_records
     WHERE record_kind = 'run'
 ),
@@ -64,8 +69,9 @@ sessions AS
             (
                 anyIf(parent, parent != ''), anyIf(root, root != ''), anyIf(who, who != ''),
                 anyIf(thread, thread != ''), anyIf(kind, kind != ''), min(at), sum(n), sum(w), sum(o), sum(k), sum(p),
-                groupUniqArrayIf(money, p IS NOT NULL), countIf(n = 1 AND p IS NULL),
-                arraySort(groupUniqArrayArray(own)), arraySort(groupUniqArrayArray(passed))) AS run
+                groupUniqArrayIf(money, least IS NOT NULL), countIf(lacks = 'price'),
+                arraySort(groupUniqArrayArray(own)), arraySort(groupUniqArrayArray(passed)), sum(least),
+                countIf(lacks = 'count')) AS run
         FROM facts
         GROUP BY tenant, session_id, run_id
     )
@@ -90,14 +96,16 @@ SELECT
     total_window_tokens, total_output_tokens, total_cost,
     if(length(r.12) > 1, NULL, r.11) AS priced_cost,
     if(length(priced_currencies) > 1, NULL, total_priced) AS total_priced_cost, priced_currencies, unpriced_calls,
-    r.14 AS tags, r.15 AS inherited_tags
+    r.14 AS tags, r.15 AS inherited_tags,
+    if(length(priced_currencies) > 1, NULL, total_least) AS total_at_least_cost, partial_calls
 FROM
 (
     SELECT
         tenant, session_id, ancestor AS run_id, anyIf(run, id = ancestor) AS r, anyIf(path, id = ancestor) AS way,
         sum(run.7) AS total_calls, sum(run.8) AS total_window_tokens, sum(run.9) AS total_output_tokens,
         sum(run.10) AS total_cost, sum(run.11) AS total_priced,
-        arraySort(groupUniqArrayArray(run.12)) AS priced_currencies, sum(run.13) AS unpriced_calls
+        arraySort(groupUniqArrayArray(run.12)) AS priced_currencies, sum(run.13) AS unpriced_calls,
+        sum(run.16) AS total_least, sum(run.17) AS partial_calls
     FROM paths
     ARRAY JOIN path AS ancestor
     GROUP BY tenant, session_id, ancestor

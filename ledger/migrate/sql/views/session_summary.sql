@@ -37,7 +37,11 @@
 --   redactions         UInt64                  count
 --   gaps               UInt64                  count
 --   facts_dropped      UInt64                  count
---   price_sources      Array(String)           text      where the prices of priced_cost were read
+--   price_sources      Array(String)           text      where the prices of at_least_cost were read
+--   at_least_cost      Nullable(Float64)       currency
+--       priced_cost and what is known of the other calls; NULL if nothing is, or in several currencies
+--   partial_calls      UInt64                  count     calls with a count that is not known or not final
+--   cost_complete      Bool                    bool      whether at_least_cost lacks nothing
 CREATE OR REPLACE VIEW session_summary AS
 SELECT
     tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
@@ -47,8 +51,8 @@ SELECT
     countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,
     sum(call.4) AS output, sum(call.5) AS cost, groupUniqArrayIf(currency, currency != '') AS currencies,
     if(length(priced_currencies) > 1, NULL, sumIf(call.7, priced_currency != '')) AS priced_cost,
-    arraySort(groupUniqArrayIf(priced_currency, call.7 IS NOT NULL AND priced_currency != '')) AS priced_currencies,
-    countIf(kind = '' AND call.7 IS NULL) AS unpriced_calls, max(call.6) AS max_window_tokens,
+    arraySort(groupUniqArrayIf(priced_currency, call.8 IS NOT NULL AND priced_currency != '')) AS priced_currencies,
+    countIf(cost_lacks = 'price') AS unpriced_calls, max(call.6) AS max_window_tokens,
     uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
     countIf(kind = 'context.log.appended') AS log_entries,
     uniqExactIf((attempt_id, subject), kind = 'context.selection.completed') AS selections,
@@ -59,22 +63,24 @@ SELECT
     uniqExactIf((attempt_id, subject), kind = 'context.redaction.applied') AS redactions,
     uniqExactIf(subject, kind = 'context.missing.detected') AS gaps,
     countIf(kind = 'context.facts.dropped') AS facts_dropped,
-    arraySort(groupUniqArrayIf(price_source, call.7 IS NOT NULL AND price_source != '')) AS price_sources
+    arraySort(groupUniqArrayIf(price_source, call.8 IS NOT NULL AND price_source != '')) AS price_sources,
+    if(length(priced_currencies) > 1, NULL, sumIf(call.8, priced_currency != '')) AS at_least_cost,
+    countIf(cost_lacks = 'count') AS partial_calls, toBool(unpriced_calls = 0 AND partial_calls = 0) AS cost_complete
 FROM
 (
     SELECT
         tenant, session_id, toString(agent) AS agent, '' AS model, event_time AS at, toString(event_type) AS kind,
-        turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
+        turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
                 Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
-                Nullable(Int64), Nullable(Float64))') AS call,
-        '' AS currency, '' AS priced_currency, '' AS price_source
+                Nullable(Int64), Nullable(Float64), Nullable(Float64))') AS call,
+        '' AS currency, '' AS priced_currency, '' AS price_source, '' AS cost_lacks
     FROM events FINAL
     WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     UNION ALL
     SELECT
         tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
-        (uncached_input, cache_read, cache_written, output, cost, window_tokens, priced_cost), toString(currency),
-        priced_currency, price_source
+        (uncached_input, cache_read, cache_written, output, cost, window_tokens, priced_cost, at_least_cost),
+        toString(currency), priced_currency, price_source, cost_lacks
     FROM call_costs
 )
 GROUP BY tenant, session_id

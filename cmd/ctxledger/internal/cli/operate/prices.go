@@ -27,7 +27,8 @@ const pricesHelp = `Import the prices of tokens: queries show money next to toke
 has the prices and limits of current models on the day that its source names. It
 applies to models that no imported price matches. Queries name the sources that they
 used. ` + "`ctxledger prices built-in off`" + ` switches the list off. A model without any price
-stays unpriced, and queries count its calls. All tenants share the prices.
+stays unpriced, and queries count its calls. All tenants share the prices. A count that
+a log has only as a placeholder is not priced: the cost of its call is at least the rest.
 
 A JSON file is LiteLLM's model_prices_and_context_window.json, as it is. It has prices
 of a token in US dollars, and the limits of models. Members without a meaning here are

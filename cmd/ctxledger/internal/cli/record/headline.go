@@ -35,7 +35,7 @@ func billSentence(b read.Bill) string {
 		return "these model calls have prices in several currencies, which are not added up: " + strings.Join(b.Currencies, ", ")
 	}
 	total := money(b.Cost, b.Currencies[0])
-	if b.Unpriced > 0 {
+	if b.Unpriced > 0 || b.Partial > 0 {
 		total = "at least " + total
 	}
 	text := "these model calls cost " + total
@@ -49,6 +49,9 @@ func billSentence(b read.Bill) string {
 	text += ", by the " + strings.Join(b.Sources, " and the ")
 	if b.Unpriced > 0 {
 		text += fmt.Sprintf("; %d of %d calls have no price", b.Unpriced, b.Calls)
+	}
+	if b.Partial > 0 {
+		text += fmt.Sprintf("; the output of %d of %d calls is not known and not priced", b.Partial, b.Calls)
 	}
 	return text
 }

@@ -103,7 +103,8 @@ func callOf(row answer.Row) Call {
 		Cost: row.Float("recorded_cost"), Currency: row.Text("recorded_currency"),
 	}
 	if c.Cost == nil {
-		c.Cost, c.Currency = row.Float("priced_cost"), row.Text("priced_currency")
+		c.Cost, c.Currency = row.Float("at_least_cost"), row.Text("priced_currency")
+		c.AtLeast = c.Cost != nil && row.Text("cost_lacks") != ""
 	}
 	if c.Billed != nil && (c.Read != nil || c.Written != nil) {
 		rest := *c.Billed

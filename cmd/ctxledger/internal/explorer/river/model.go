@@ -17,6 +17,7 @@ type Call struct {
 	Cause                  string
 	Pause                  *float64 // seconds since the previous call
 	Cost                   *float64 // recorded, or by the price list
+	AtLeast                bool     // Cost is a lower bound: a count is not known or not final
 	Currency               string
 	Bands                  []Band
 	Withheld, Gaps, Elided int // facts about this call

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
 )
 
@@ -134,13 +135,36 @@ func notInTheLog(calls []river.Call) (Fact, bool) {
 	return Fact{Value: template.HTML(percent(rest, billed)), About: about}, billed > 0
 }
 
+// costOf writes what a call cost, "" if it is not known.
+func costOf(c river.Call) string {
+	switch {
+	case c.Cost == nil:
+		return ""
+	case c.AtLeast:
+		return "at least " + money(*c.Cost, c.Currency)
+	}
+	return money(*c.Cost, c.Currency)
+}
+
+// sessionCost writes what a session cost by the price list, "" if it is not known. row is of sessions.
+func sessionCost(row answer.Row) string {
+	sum, currencies := row.Float("at_least_cost"), row.Texts("priced_currencies")
+	if sum == nil || len(currencies) != 1 {
+		return ""
+	}
+	return costOf(river.Call{Cost: sum, Currency: currencies[0], AtLeast: row["cost_complete"] != true})
+}
+
 func cost(calls []river.Call) (Fact, bool) {
 	sums := make(map[string]float64)
-	priced := 0
+	priced, bounds := 0, 0
 	for _, c := range calls {
 		if c.Cost != nil {
 			sums[c.Currency] += *c.Cost
 			priced++
+		}
+		if c.AtLeast {
+			bounds++
 		}
 	}
 	if len(sums) != 1 {
@@ -150,6 +174,9 @@ func cost(calls []river.Call) (Fact, bool) {
 		about := "cost of the session"
 		if priced < len(calls) {
 			about = fmt.Sprintf("cost of %d of %d calls; the others have no price", priced, len(calls))
+		}
+		if bounds > 0 {
+			about += fmt.Sprintf(", at least: %s have no final count of tokens", plural(bounds, "call"))
 		}
 		return Fact{Value: template.HTML(template.HTMLEscapeString(money(sum, currency))), About: about}, true
 	}

@@ -26,18 +26,19 @@ var Assets embed.FS
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"bounded": bounded,
-	"minute":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
-	"stamp":   stamp,
-	"add":     func(a, b float64) float64 { return a + b },
-	"add1":    func(n int) int { return n + 1 },
-	"clock":   clock,
-	"cut":     shorten,
-	"day":     day,
-	"deref":   func(b *bool) bool { return b != nil && *b },
-	"known":   known,
-	"money":   func(sum *float64, currency string) string { return money(*sum, currency) },
-	"number":  number,
+	"bounded":     bounded,
+	"minute":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+	"stamp":       stamp,
+	"add":         func(a, b float64) float64 { return a + b },
+	"add1":        func(n int) int { return n + 1 },
+	"clock":       clock,
+	"cut":         shorten,
+	"day":         day,
+	"deref":       func(b *bool) bool { return b != nil && *b },
+	"known":       known,
+	"costOf":      costOf,
+	"sessionCost": sessionCost,
+	"number":      number,
 	"pick": func(yes bool, a, b float64) float64 {
 		if yes {
 			return a
