@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -118,4 +119,34 @@ func thousands(n int64) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// checkCorrections: the estimates of Claude Code sessions lack system prompt and tools. The corrected ones
+// are within 5 % of the bill for 90 % of the calls, and each says how far it is off.
+func checkCorrections(t *testing.T, data string, want map[string]answers) {
+	t.Helper()
+	for name, log := range want {
+		within, off, calls := 0.0, 0.0, askCLI(t, data, "corrected-windows", "--param", "session_id="+log.SessionIDs[0])
+		for _, call := range calls {
+			billed, estimated, corrected := call["billed_tokens"].(float64), call["estimated_tokens"].(float64), call["corrected_tokens"].(float64)
+			if math.Abs(corrected-billed) <= 0.05*billed {
+				within++
+			}
+			if math.Abs(estimated-billed) <= 0.05*billed {
+				off++
+			}
+			if e := call["corrected_error"].(float64); math.Abs(billed*(1+e)-corrected) > 1 {
+				t.Errorf("%s: call %v has the error %v: %v of %v tokens", name, call["call_id"], e, corrected, billed)
+			}
+		}
+		n := float64(len(calls))
+		if n < 10 || within < 0.9*n || off > 0 {
+			t.Errorf("%s: %v of %v corrected and %v stored estimates are within 5 %%", name, within, n, off)
+		}
+		for _, row := range askCLI(t, data, "tokenizer-error", "--param", "session_id="+log.SessionIDs[0]) {
+			if row["calls"] != n || math.Abs(row["corrected_within_5"].(float64)-within/n) > 0.01 {
+				t.Errorf("%s: tokenizer-error says %v, want %v of %v calls", name, row, within, n)
+			}
+		}
+	}
 }

@@ -281,6 +281,7 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 		t.Errorf("no sentence about the costs:\n%s", stdout)
 	}
 	checkCosts(t, data, want)
+	checkCorrections(t, data, want)
 	first := everything(t, data)
 
 	if n := pagesEqualAnswers(t, data, found.Explorer); n < 7 {
