@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -31,7 +32,8 @@ type Health struct {
 	// recover.
 	Stuck bool
 	// Waiting is the step that failed last and is repeated, with the server and its code, such
-	// as "write: clickhouse 252". Empty if no step failed.
+	// as "write: clickhouse 252". For an interrupted restore it names the backup and the next step.
+	// Empty if no step failed.
 	Waiting string
 	// Failing is how long steps have failed without a commit, 0 if Waiting is empty.
 	Failing time.Duration
@@ -182,6 +184,9 @@ func (s *shared) failed(step string, err error) {
 	s.meter().Retry(f)
 	s.countFailure(time.Now())
 	waiting := step + ": " + f.String()
+	if errors.Is(err, shadow.ErrRestoring) {
+		waiting = err.Error()
+	}
 	s.waiting.Store(&waiting)
 	s.config.Log.Warn("a step failed and will be repeated", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }

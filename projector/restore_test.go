@@ -2,19 +2,28 @@ package projector
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -152,7 +161,7 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 	want := f.digests()
 	want["checkpoints"] = heads
 	for point, visit := range map[string]int{
-		"begin": 1, pointHeld: 1, "restore the tables": 1, "delete later rows": 1, "restore the streams": 1, "erase": 1, pointWritten: 1,
+		"begin": 1, pointHeld: 1, "close the streams": 1, "restore the tables": 1, "delete later rows": 1, "restore the streams": 1, "erase": 1, pointWritten: 1,
 		pointCommitted: 1, pointProjected: 1, pointCompared: 1, "keep": 1, "swapping": 1, "exchanged": 3, "swapped": 1,
 	} {
 		t.Run(point, func(t *testing.T) {
@@ -163,6 +172,15 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 			cmd := g.child(childPoint+"="+point, fmt.Sprint(childVisit, "=", visit), childRestore+"="+dir+" "+g.servers.BackupsDir(), childKeys+"="+string(rings[0].Format()))
 			if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != -1 {
 				t.Fatalf("the restore was not killed: %v", err)
+			}
+			if point == "close the streams" || point == "restore the tables" {
+				e := projectortest.Event(1, 0).Binary()
+				if _, err := g.js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject, Header: nats.Header(e.Header), Data: e.Data}, jetstream.WithRetryAttempts(0)); err == nil {
+					t.Error("an event was acknowledged that the restore deletes")
+				}
+			}
+			if err := shadow.Of(g.ledger).Restoring(t.Context()); point == "restore the streams" && (!errors.Is(err, shadow.ErrRestoring) || !strings.Contains(err.Error(), filepath.Base(dir))) {
+				t.Errorf("the interrupted restore is %v", err)
 			}
 			g.restored(g.restore(dir))
 			g.sameTables(want)
@@ -219,4 +237,161 @@ func TestRestoreRefuses(t *testing.T) {
 	before := g.digests()
 	refused("rows", g.restore(dir), backup.ErrNotEmpty)
 	g.sameTables(before)
+}
+
+// rawRows returns the number of rows of each table that is derived from the streams, without FINAL.
+func (f *fixture) rawRows() map[string]uint64 {
+	f.t.Helper()
+	all := make(map[string]uint64)
+	for _, table := range append(ledger.Tables(), "commits", "retold") {
+		all[table] = f.count("SELECT count() FROM " + table)
+	}
+	return all
+}
+
+// TestRestoreOfRowsOfALaterCommit: a projector is killed between its rows and their commit, and
+// then the tables are copied. The restored tables have each row once.
+func TestRestoreOfRowsOfALaterCommit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	f.must(f.run(f.guarded(new(logbook))))
+	f.publishAll(1000)
+	f.flush()
+	committed := f.count("SELECT max(last_seq) FROM commits")
+	if err := f.child(childPoint+"="+pointWritten, childVisit+"=1").Run(); err == nil {
+		t.Fatal("the projector was not killed")
+	}
+	if rows := f.count(fmt.Sprint("SELECT count() FROM events WHERE stream_seq > ", committed)); rows == 0 {
+		t.Fatal("the tables have no rows after the last commit")
+	}
+	dir := f.backedUp()
+	f.must(f.run(f.guarded(new(logbook))))
+	g := newFixture(t)
+	g.restored(g.restore(dir))
+	want := f.rawRows()
+	got := g.rawRows()
+	for _, rows := range []map[string]uint64{want, got} {
+		delete(rows, "commits") // the batches differ
+	}
+	for table := range want {
+		if got[table] != want[table] {
+			t.Errorf("%s has %d rows, want %d", table, got[table], want[table])
+		}
+	}
+	digests := f.digests()
+	delete(digests, "checkpoints") // the first projector signed more
+	g.sameTables(digests)
+}
+
+// TestRestoreOfABackupUnderLoad: producers and a projector work while the backup is made. The
+// restored tables are those that a rebuild gives, each row is there once, and the log is the front
+// of the first log.
+func TestRestoreOfABackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	f.flush()
+	stop := f.follow(f.guarded(new(logbook)))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		for n := 1000; ; n++ {
+			m := projectortest.Event(n, n%3).Binary()
+			_, err := f.js.PublishMsg(ctx, &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data})
+			if err != nil || ctx.Err() != nil {
+				ended <- err
+				return
+			}
+			time.Sleep(time.Millisecond) // else the tables of a slow machine grow for minutes
+		}
+	}()
+	f.await("events are projected", func() bool { return f.count("SELECT max(last_seq) FROM commits") > 100 })
+	before := f.stream().CachedInfo().State.LastSeq
+	dir := f.backedUp()
+	after := f.stream().CachedInfo().State.LastSeq
+	cancel()
+	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f.awaitLevel()
+	f.must(stop())
+	m, err := backup.ReadManifest(dir)
+	f.must(err)
+	g := newFixture(t)
+	done := g.restored(g.restore(dir))
+	last := done.Committed[schema.EventStream]
+	if last <= before || last > after {
+		t.Errorf("restored up to %d, want from %d to %d", last, before, after)
+	}
+	t.Logf("%d events while the backup was made, %d of them in it, %d after the tables", after-before, last-before, last-m.Streams[1].Committed)
+	got := g.rawRows()
+	for table, rows := range got {
+		if final := g.count("SELECT count() FROM " + table + " FINAL"); rows != final {
+			t.Errorf("%s has %d rows, %d of them differ", table, rows, final)
+		}
+	}
+	again := g.rebuild()
+	again.CompareOnly = true
+	g.rebuilt(again)
+	leaves := fmt.Sprintf("SELECT toString(groupArray(hex(hash))) FROM (SELECT hash FROM log_hashes FINAL WHERE stream_seq <= %d ORDER BY log_index)", last)
+	if fmt.Sprint(f.texts(leaves)) != fmt.Sprint(g.texts(leaves)) {
+		t.Error("the log is not the front of the first log")
+	}
+}
+
+// TestRestoreOfAnEarlierVersion: an earlier version copied fewer tables, and its stream has earlier
+// rules. The restore makes the other tables, and the views that a program did not make because a
+// restore had not finished.
+func TestRestoreOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.describe(func(m map[string]string) { m[streamio.RulesKey] = "4@1" })
+	f.publishAll(0)
+	f.must(f.run(f.guarded(new(logbook))))
+	dir := f.backedUp()
+	withoutTables(t, dir, "retold", "prices")
+	g := newFixture(t)
+	f.must(g.sql.Exec(t.Context(), "DROP VIEW turn_window"))
+	want := f.digests()
+	delete(want, "checkpoints")
+	g.restored(g.restore(dir))
+	g.sameTables(want)
+	if _, err := backup.Verify(t.Context(), dir, nil); err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(g.said(), "4@1 "+newest+"@") {
+		t.Errorf("the rules are %q", g.said())
+	}
+	if pending, err := shadow.Of(g.ledger).Pending(t.Context()); err != nil || len(pending) > 0 {
+		t.Errorf("not migrated: %v, %v", pending, err)
+	}
+	g.publishAll(1000)
+	g.must(g.run(g.guarded(new(logbook))))
+}
+
+// withoutTables removes tables from a backup.
+func withoutTables(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	m, err := backup.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Tables = slices.DeleteFunc(m.Tables, func(name string) bool { return slices.Contains(names, name) })
+	m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool {
+		gone := slices.ContainsFunc(names, func(name string) bool {
+			return strings.HasPrefix(f.Path, "tables/data/ctxledger/"+name+"/") || f.Path == "tables/metadata/ctxledger/"+name+".sql"
+		})
+		if gone {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Path)))
+		}
+		return gone
+	})
+	text, jsonErr := json.Marshal(m)
+	sum := sha256.Sum256(text)
+	err = errors.Join(err, jsonErr, os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o600),
+		os.WriteFile(filepath.Join(dir, "manifest.sha256"), []byte(hex.EncodeToString(sum[:])), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
 }

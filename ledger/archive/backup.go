@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
@@ -20,19 +23,54 @@ var ErrNoFolder = errors.New("ClickHouse may not use the folder of backups: set 
 // Backup copies all tables to a folder below ClickHouse's folder of backups. The server copies
 // on when ctx ends; see [Tables.Quiesce].
 func (t Tables) Backup(ctx context.Context, folder string, told Progress) error {
-	if err := t.run(ctx, "backup", chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
+	if err := t.run(ctx, t.sql.Text("backup"), chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
 		return fmt.Errorf("copy the tables: %w", err)
 	}
 	return nil
 }
 
-// Restore makes the tables of a copy in the database of the ledger, which must have none of them.
-// The server works on when ctx ends; see [Tables.Quiesce].
-func (t Tables) Restore(ctx context.Context, folder string, told Progress) error {
-	if err := t.run(ctx, "restore", chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
+// ErrUnknownTable means that a copy has a table that this program does not know.
+var ErrUnknownTable = errors.New("this version of ctxledger does not know the table")
+
+// Restore makes the named tables of a copy in the database of the ledger, which must have none of
+// them. An earlier version copied fewer tables. The server works on when ctx ends; see
+// [Tables.Quiesce]. Errors: [ErrUnknownTable], or an error of the server.
+func (t Tables) Restore(ctx context.Context, folder string, names []string, told Progress) error {
+	statement, err := only(t.sql.Text("restore"), names)
+	if err != nil {
+		return err
+	}
+	if err := t.run(ctx, statement, chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
 		return fmt.Errorf("restore the tables: %w", err)
 	}
 	return nil
+}
+
+// only leaves out the lines of a RESTORE statement that bring back other tables than the named
+// ones. Such a line has the form "TABLE ctxledger.<name> AS <name>,".
+func only(statement string, names []string) (string, error) {
+	var kept strings.Builder
+	wanted, left := slices.Clone(names), 0
+	for line := range strings.Lines(statement) {
+		name, ok := named(line, 3)
+		if !ok {
+			kept.WriteString(line)
+			continue
+		}
+		at := slices.Index(wanted, name)
+		if at < 0 {
+			continue
+		}
+		wanted = slices.Delete(wanted, at, at+1)
+		if left++; left == len(names) { // the last line of the list has no comma
+			line = strings.TrimRight(line, ",\n") + "\n"
+		}
+		kept.WriteString(line)
+	}
+	if len(wanted) > 0 {
+		return "", fmt.Errorf("%w %s", ErrUnknownTable, wanted[0])
+	}
+	return kept.String(), nil
 }
 
 // Quiesce waits until ClickHouse neither writes nor reads a folder of backups whose name
@@ -68,7 +106,7 @@ func pause(ctx context.Context) error {
 // run starts a statement that the server executes in the background, and waits for its end.
 func (t Tables) run(ctx context.Context, statement string, params chsql.Params, told Progress) error {
 	var id, status string
-	rows, err := t.sql.Query(ctx, statement, params)
+	rows, err := t.sql.Conn.Query(clickhouse.Context(ctx, clickhouse.WithParameters(params.Encoded())), statement)
 	if err != nil {
 		return refused(err)
 	}

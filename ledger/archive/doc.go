@@ -11,6 +11,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -25,16 +26,23 @@ type Tables struct{ sql chsql.DB }
 // Of returns the tables of a ledger.
 func Of(l *ledger.Ledger) Tables { return Tables{l.SQL(files)} }
 
-// Names returns the names of the tables with rows, in alphabetical order.
-func (t Tables) Names(ctx context.Context) (names []string, err error) {
-	for row := range t.sql.Rows(ctx, "tables", chsql.Params{"database": chsql.Text(t.sql.Database)}) {
-		var name string
-		if err := row.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list the tables: %w", err)
+// Names returns the names of the tables that a copy has, in alphabetical order.
+func (t Tables) Names() (names []string) {
+	for line := range strings.Lines(t.sql.Text("backup")) {
+		if name, ok := named(line, 1); ok {
+			names = append(names, name)
 		}
-		names = append(names, name)
 	}
-	return names, nil
+	return names
+}
+
+// named returns one field of a line "TABLE <from> AS <to>," of a statement.
+func named(line string, field int) (name string, ok bool) {
+	fields := strings.Fields(strings.TrimRight(line, ",\n"))
+	if len(fields) != 4 || fields[0] != "TABLE" {
+		return "", false
+	}
+	return fields[field], true
 }
 
 // Bytes returns the bytes of the tables on disk.

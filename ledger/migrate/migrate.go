@@ -23,6 +23,21 @@ func Up(ctx context.Context, conn driver.Conn) ([]string, error) {
 	return up(ctx, conn, current())
 }
 
+// Tables makes the missing tables and alters existing ones, and no views. Nobody else may migrate
+// the database at the same time. Like [Up], Tables refuses databases of a later version.
+func Tables(ctx context.Context, conn driver.Conn) error {
+	d, err := look(ctx, conn)
+	if err != nil {
+		return err
+	}
+	r := current()
+	if err := r.refuse(d); err != nil {
+		return err
+	}
+	_, err = r.planFor(d).makeTables(ctx, d)
+	return err
+}
+
 func up(ctx context.Context, conn driver.Conn, r *release) (applied []string, err error) {
 	const attempts, pause = 10, 200 * time.Millisecond
 	for range attempts {

@@ -60,7 +60,7 @@ func (b *Set) Database() string { return b.name }
 // setState is the newest row of rebuild_state.
 type setState struct {
 	name       string
-	ids        map[string]uuid.UUID // carried: the streams; restoring: the backup; swapping: the rebuilt tables
+	ids        map[string]uuid.UUID // carried: the streams; restoring: the backup, by its name; swapping: the rebuilt tables
 	migrations uint64               // carried, restoring: how many the set's columns are of
 }
 

@@ -77,10 +77,8 @@ func (l Live) FinishSwap(ctx context.Context) (bool, error) {
 		return true, b.finish(ctx, s, func(string) {})
 	case s.name == stateSwapped:
 		return true, b.Drop(ctx)
-	case s.name == stateRestoring:
-		return false, ErrRestoring
 	}
-	return false, nil
+	return false, s.restoring()
 }
 
 // swapped lists the tables that a swap exchanges.

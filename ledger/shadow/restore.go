@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -22,9 +21,6 @@ var (
 	ErrOtherRestore = errors.New("an interrupted restore of another backup has restored streams: run that one again, or begin with an empty installation")
 )
 
-// backupKey is the key of the backup in the ids of the state restoring.
-const backupKey = "backup"
-
 // Rows returns the number of rows in the live tables that are derived from the streams.
 func (l Live) Rows(ctx context.Context) (n uint64, err error) {
 	if err := l.sql.Row(ctx, "rows", chsql.Params{"tables": chsql.Texts(swapped())}).Scan(&n); err != nil {
@@ -33,19 +29,51 @@ func (l Live) Rows(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// Restoring returns which backup the set is being restored from. The id is zero if it is from none.
-func (b *Set) Restoring(ctx context.Context) (backup uuid.UUID, err error) {
+// Restoring returns [ErrRestoring] with the name of the backup if a restore has not finished. The
+// call changes nothing.
+func (l Live) Restoring(ctx context.Context) error {
+	b, err := l.Beside(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := b.state(ctx)
+	if err != nil {
+		return err
+	}
+	return s.restoring()
+}
+
+// restoring returns [ErrRestoring] with the name of the backup in the state restoring.
+func (s setState) restoring() error {
+	if s.name != stateRestoring {
+		return nil
+	}
+	for name := range s.ids {
+		return fmt.Errorf("%s: %w", name, ErrRestoring)
+	}
+	return ErrRestoring
+}
+
+// Backup returns the id of the backup that the set is being restored from. The id is zero if it is
+// from none.
+func (b *Set) Backup(ctx context.Context) (backup uuid.UUID, err error) {
 	s, err := b.state(ctx)
 	if s.name == stateRestoring {
-		backup = s.ids[backupKey]
+		for _, id := range s.ids {
+			backup = id
+		}
 	}
 	return backup, err
 }
 
-// BeginRestore makes an empty set for the tables of a backup. From here until the swap no writer
-// changes the live tables; see [ErrRestoring]. BeginRestore drops the tables of an earlier rebuild
-// or restore, and opens the set.
-func (b *Set) BeginRestore(ctx context.Context, backup uuid.UUID) error {
+// BeginRestore makes an empty set for the tables of a backup, which has a name and an id. From here
+// until the swap no writer changes the live tables; see [ErrRestoring]. BeginRestore drops the tables
+// of an earlier rebuild or restore, migrates the live tables, and opens the set.
+func (b *Set) BeginRestore(ctx context.Context, name string, backup uuid.UUID) error {
+	// No other program migrates while a restore has not finished.
+	if _, err := migrate.Up(ctx, b.live.sql.Conn); err != nil {
+		return err
+	}
 	s, err := b.state(ctx)
 	if err != nil {
 		return err
@@ -65,7 +93,7 @@ func (b *Set) BeginRestore(ctx context.Context, backup uuid.UUID) error {
 		return err
 	}
 	// The state is first: from here on the tables are nobody's but the restore's.
-	if err := b.mark(ctx, setState{stateRestoring, map[string]uuid.UUID{backupKey: backup}, uint64(len(done))}); err != nil {
+	if err := b.mark(ctx, setState{stateRestoring, map[string]uuid.UUID{name: backup}, uint64(len(done))}); err != nil {
 		return err
 	}
 	tables, err := b.find(ctx)
@@ -83,19 +111,10 @@ func (b *Set) BeginRestore(ctx context.Context, backup uuid.UUID) error {
 	return b.connect(ctx)
 }
 
-// Upgrade brings restored tables of an earlier version to the newest state.
+// Upgrade brings restored tables of an earlier version to the newest state. Tables that the backup
+// lacks are made, without rows.
 func (b *Set) Upgrade(ctx context.Context) error {
-	live, err := b.live.migrated(ctx)
-	if err != nil {
-		return err
-	}
-	restored := Of(b.Ledger)
-	have, err := restored.migrated(ctx)
-	if err != nil || slices.Equal(live, have) {
-		return err
-	}
-	_, err = migrate.Up(ctx, restored.sql.Conn)
-	return err
+	return migrate.Tables(ctx, b.Ledger.SQL(nil).Conn)
 }
 
 // Trim deletes the rows of a stream after a sequence, which must be the end of a commit.

@@ -21,9 +21,7 @@ import (
 // copyTables has ClickHouse copy the tables to Staging, and moves the copy to dir.
 func (c Create) copyTables(ctx context.Context, m *Manifest, dir string) (err error) {
 	tables := archive.Of(c.Ledger)
-	if m.Tables, err = tables.Names(ctx); err != nil {
-		return err
-	}
+	m.Tables = tables.Names()
 	name := staged(c.Ledger) + uuid.NewString()
 	err = tables.Backup(ctx, name+"/", func(done, total uint64) {
 		c.Progress.tell("copying the tables", int64(done), int64(total))

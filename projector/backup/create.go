@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -46,7 +45,7 @@ type Create struct {
 }
 
 var (
-	// ErrBusy means that another backup is being made or restored. Wait for its end, or for 15 s after its death.
+	// ErrBusy means that another backup is being made or restored. Wait for its end, or for 20 s after its death.
 	ErrBusy = errors.New("another backup or restore is running: wait for its end, then run this one again")
 	// ErrFull means that the target has too little room. Nothing of the backup is left.
 	ErrFull = errors.New("the target has too little room, and nothing of the backup is left: free room there, or name another folder")
@@ -112,15 +111,7 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if err != nil {
 		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), partial))
 	}
-	return m, full(err)
-}
-
-// full returns [ErrFull] for an error of a file system without room.
-func full(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("%w (%w)", ErrFull, err)
-	}
-	return err
+	return m, withoutRoom(ErrFull, err)
 }
 
 // claim takes the lease of backups and restores, or returns [ErrBusy]. The owner of a backup is this
@@ -128,7 +119,7 @@ func full(err error) error {
 // replaced at once. A backup that was killed on another target keeps the lease until it expires.
 func claim(ctx context.Context, kv jetstream.KeyValue, owner string, timing lease.Timing, log *slog.Logger) (*lease.Lease, context.Context, error) {
 	waiting, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(timing.Expiry+timing.Heartbeat+2*timing.Poll, func() { cancel(ErrBusy) })
+	limit := time.AfterFunc(2*timing.Expiry, func() { cancel(ErrBusy) })
 	claim := lease.Claim{KV: kv, Key: lockKey, Owner: owner, Timing: timing, Log: log, Failed: func(step string, err error) {
 		log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
 	}}

@@ -27,7 +27,7 @@ import (
 // are those of [Restore.Run].
 type Restore struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required; its tables must be migrated
+	Ledger    *ledger.Ledger      // required
 	// Dir is the folder of the backup. Required.
 	Dir string
 	// Staging is ClickHouse's folder of backups, as this process sees it. The tables of the backup
@@ -71,17 +71,19 @@ type Restored struct {
 // Run restores. Run may be repeated after every error and after a kill, with the same backup.
 //
 //  1. The files are compared with the manifest. The keys must be there, and the servers empty.
-//  2. The set of tables beside the live one gets the state restoring. No writer changes the live
-//     tables from here on. Run takes the leases of the streams, so that projectors wait.
+//  2. The live tables are migrated. The second set of tables gets the state restoring, after which
+//     no writer changes the live tables. Run takes the leases of the streams, so that projectors
+//     wait. Run closes the streams of events: a publisher gets no acknowledgement from here on.
 //  3. ClickHouse restores the tables into the set. Rows after the commit that the manifest names are
 //     deleted: the tables are exact up to this commit.
-//  4. JetStream restores the streams. Producers may publish to a restored stream.
+//  4. JetStream restores the streams. A restored stream is open to producers.
 //  5. The rows of messages that were erased during the backup are erased.
 //  6. A projector brings the set level with the streams.
 //  7. The transparency log is compared with the manifest.
 //  8. The set takes the place of the live tables; see [shadow.Set.Swap].
+//  9. The streams get the newest rules; see [streamio.EnsureRules].
 //
-// After an error before step 4 the installation is empty again. After a later error or a kill it
+// After an error before step 4 the installation is empty and open again. After a later error or a kill it
 // stays closed to projectors until the restore is run again.
 //
 // Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
@@ -110,19 +112,29 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err := r.findKeys(done.Manifest); err != nil {
 		return done, err
 	}
+	if err := r.put(ctx, &done); err != nil {
+		return done, withoutRoom(ErrNoRoom, err)
+	}
+	// A backup of an earlier version has streams with earlier rules. Programs that were started
+	// during the restore left them alone.
+	_, err = streamio.EnsureRules(ctx, r.JetStream, r.Ledger, "", r.Log)
+	return done, err
+}
+
+// put brings the tables and the streams into the installation.
+func (r Restore) put(ctx context.Context, done *Restored) error {
 	w, held, err := r.begin(ctx, done.Manifest)
 	if err != nil {
-		return done, err
+		return err
 	}
 	defer w.end(ctx)
 	if done.Finished, err = w.already(held); err != nil || done.Finished {
-		return done, err
+		return err
 	}
-	err = w.work(held, &done)
-	if err == nil {
-		err = context.Cause(held)
+	if err := w.work(held, done); err != nil {
+		return err
 	}
-	return done, noRoom(err)
+	return context.Cause(held)
 }
 
 // restoring is one restore with the leases that it holds.
@@ -191,7 +203,7 @@ func (w *restoring) already(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if w.resumed {
-		switch other, err := w.set.Restoring(ctx); {
+		switch other, err := w.set.Backup(ctx); {
 		case err != nil:
 			return false, err
 		case other != w.id:
@@ -247,7 +259,8 @@ func (w *restoring) holds(ctx context.Context) (bool, error) {
 func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 	defer func() {
 		if err != nil && !w.restored {
-			err = errors.Join(err, w.clear(context.WithoutCancel(ctx)), w.set.Drop(context.WithoutCancel(ctx)))
+			after := context.WithoutCancel(ctx)
+			err = errors.Join(err, w.clear(after), w.set.Drop(after), w.reopen(after))
 		}
 	}()
 	held := ctx
@@ -256,7 +269,7 @@ func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 			err = w.Steps.Walk(held, []steps.Step{{Verb: verb, Do: do}}, steps.Take)
 		}
 	}
-	walk("begin", func(ctx context.Context) error { return w.set.BeginRestore(ctx, w.id) })
+	walk("begin", func(ctx context.Context) error { return w.set.BeginRestore(ctx, w.m.Name, w.id) })
 	walk("hold the leases", func(context.Context) error {
 		names, err := w.names(held)
 		for _, name := range names {
@@ -266,6 +279,7 @@ func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 		}
 		return err
 	})
+	walk("close the streams", w.closeStreams)
 	walk("restore the tables", w.restoreTables)
 	walk("delete later rows", w.trim)
 	walk("restore the streams", w.restoreStreams)

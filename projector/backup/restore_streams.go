@@ -78,7 +78,7 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 	for name, info := range found {
 		events := info.Config.Metadata[streamio.IncarnationKey] != ""
 		if events && !w.isRestored(info) || !events && !w.restored {
-			if err := w.remove(ctx, name, events); err != nil {
+			if err := w.remove(ctx, name); err != nil {
 				return err
 			}
 		}
@@ -105,31 +105,74 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 	return err
 }
 
-// remove deletes a stream that the backup replaces. A stream of events must be empty. It first gets a
-// subject that nobody publishes to, so that no acknowledged event is deleted.
-func (w *restoring) remove(ctx context.Context, name string, events bool) error {
-	stream, err := w.JetStream.Stream(ctx, name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
+// closedSubject begins the subject of a closed stream. Nobody publishes to it.
+const closedSubject = "ctxledger.restoring."
+
+// closeStreams closes the streams of events that the backup replaces, so that no event is
+// acknowledged that the restore would delete. Closed streams stay closed after a kill.
+func (w *restoring) closeStreams(ctx context.Context) error {
+	found, err := w.streams(ctx)
+	for name, info := range found {
+		if err == nil && info.Config.Metadata[streamio.IncarnationKey] != "" && !w.isRestored(info) {
+			err = w.close(ctx, name)
+		}
 	}
+	return err
+}
+
+// close gives a stream of events a subject that nobody publishes to. A stream with messages is not
+// closed; see [ErrNotEmpty].
+func (w *restoring) close(ctx context.Context, name string) error {
+	stream, err := w.JetStream.Stream(ctx, name)
 	if err != nil {
 		return fmt.Errorf("look up stream %s: %w", name, err)
 	}
-	closed := stream.CachedInfo().Config
-	open := closed.Subjects
-	closed.Subjects = []string{"ctxledger.restoring." + name}
-	if stream, err = w.JetStream.UpdateStream(ctx, closed); err != nil {
+	config := stream.CachedInfo().Config
+	config.Subjects = []string{closedSubject + name}
+	if stream, err = w.JetStream.UpdateStream(ctx, config); err != nil {
 		return fmt.Errorf("close stream %s: %w", name, err)
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("read the state of stream %s: %w", name, err)
 	}
-	if last := info.State.LastSeq; events && last > 0 {
-		closed.Subjects = open
-		_, err := w.JetStream.UpdateStream(ctx, closed)
-		return errors.Join(fmt.Errorf("%w: stream %s has messages up to sequence %d", ErrNotEmpty, name, last), err)
+	if last := info.State.LastSeq; last > 0 {
+		return fmt.Errorf("%w: stream %s has messages up to sequence %d", ErrNotEmpty, name, last)
 	}
+	return nil
+}
+
+// reopen gives closed streams their subjects back.
+func (w *restoring) reopen(ctx context.Context) error {
+	n, err := streamio.ReadPartitions(ctx, w.JetStream)
+	if errors.Is(err, streamio.ErrNoStream) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range n.EventStreams() {
+		stream, err := w.JetStream.Stream(ctx, s.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look up stream %s: %w", s.Name, err)
+		}
+		config := stream.CachedInfo().Config
+		if !slices.Equal(config.Subjects, []string{closedSubject + s.Name}) {
+			continue
+		}
+		config.Subjects = s.Subjects
+		if _, err := w.JetStream.UpdateStream(ctx, config); err != nil {
+			return fmt.Errorf("open stream %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// remove deletes a stream that the backup replaces. A stream of events must be closed.
+func (w *restoring) remove(ctx context.Context, name string) error {
 	if err := w.JetStream.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("delete the empty stream %s: %w", name, err)
 	}

@@ -51,9 +51,12 @@ func (w *restoring) restoreTables(ctx context.Context) error {
 	if err := linkFolder(ctx, filepath.Join(w.Dir, tablesFolder), to); err != nil {
 		return fmt.Errorf("copy the tables to ClickHouse's folder: %w", err)
 	}
-	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", func(done, total uint64) {
+	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", w.m.Tables, func(done, total uint64) {
 		w.Progress.tell("restoring the tables", int64(done), int64(total))
 	})
+	if errors.Is(err, archive.ErrUnknownTable) {
+		return fmt.Errorf("%w: %w", ErrLater, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -78,9 +81,9 @@ func room(dir string, need uint64) error {
 	return nil
 }
 
-// noRoom returns [ErrNoRoom] for an error of a server or a file system without room.
-func noRoom(err error) error {
-	if err == nil || errors.Is(err, ErrNoRoom) {
+// withoutRoom wraps an error of a server or a file system without room in the sentinel.
+func withoutRoom(sentinel, err error) error {
+	if err == nil || errors.Is(err, sentinel) {
 		return err
 	}
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
@@ -88,7 +91,7 @@ func noRoom(err error) error {
 		full = full || strings.Contains(err.Error(), says)
 	}
 	if full {
-		return fmt.Errorf("%w (%w)", ErrNoRoom, err)
+		return fmt.Errorf("%w (%w)", sentinel, err)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -108,8 +109,8 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	switch {
 	case h.State != projector.Projecting && h.State != projector.Standby:
 		reason = fmt.Sprintf("the projector of %s is %s", stream, h.State)
-		if h.Reason != "" {
-			reason += ": " + h.Reason
+		if why := cmp.Or(h.Reason, h.Waiting); why != "" {
+			reason += ": " + why
 		}
 	case h.Failing >= maxFailing:
 		reason = fmt.Sprintf("the projector of %s has repeated a failed step for %s: %s", stream, h.Failing.Truncate(time.Second), h.Waiting)

@@ -186,7 +186,10 @@ func checkTables(ctx context.Context, l *ledger.Ledger) finding {
 	switch {
 	case ledger.AccessDenied(err):
 		return finding{what: "tables", state: "not this user's to check: it reads a tenant's rows"}
-	case err == nil && len(pending) > 0:
+	case err == nil:
+		err = shadow.Of(l).Restoring(ctx) // nothing else is of use before its end
+	}
+	if err == nil && len(pending) > 0 {
 		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
 	}
 	return finding{"tables", "up to date", err}

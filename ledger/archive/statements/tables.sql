@@ -1,4 +1,0 @@
-SELECT name
-FROM system.tables
-WHERE database = {database:String} AND engine LIKE '%MergeTree'
-ORDER BY name
