@@ -105,6 +105,11 @@ func retell(ctx context.Context, l *Ledger, b *Batch, epoch uint64) error {
 		return nil
 	}
 	rows := retold(all)
+	more, err := cutCalls(ctx, l, all)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, more...)
 	var counts []retoldRow // again
 	for row := range l.sql.Rows(ctx, "retold", of) {
 		var r retoldRow

@@ -64,6 +64,9 @@
 // ids but not on positions: import the longest log. A log that begins in the middle of a session is a
 // slice: its events have a source that ends in :from: and its first record, and its positions begin
 // at a number that grows with time. Several slices of one session can therefore be imported.
+// A slice of a Codex rollout without a session_meta is of the session that its file name holds. Two
+// slices can each have a part of one call. The ledger counts such a call once, see
+// [telling.Elsewhere].
 //
 // # Sources and order
 //

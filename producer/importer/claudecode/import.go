@@ -158,6 +158,9 @@ func (im *claudeImport) time(r *claudeRecord, key model.ThreadKey, number int) (
 	return time.Time{}, false
 }
 
+// secondBits leaves room for a million entries of a slice a second. Positions stay below 2⁵³.
+const secondBits = 20
+
 // claudeThread returns the state of a thread and creates it at the first record.
 func (im *claudeImport) claudeThread(key model.ThreadKey, at time.Time, number int, inProgress bool) *model.Thread {
 	if len(im.Sessions) > 0 && im.Sessions[key.Session] == nil {
@@ -169,7 +172,7 @@ func (im *claudeImport) claudeThread(key model.ThreadKey, at time.Time, number i
 			t.InProgress()
 		}
 		if first, headless := im.finder.headless[key]; headless && first != "" { // revision 2: revision 1 began at 0
-			t.Slice(first, at)
+			t.Slice(first, at.Unix()<<secondBits)
 		}
 		t.Log.Results, t.Log.After = make(map[uint64]model.ResultAt), make(map[uint64]int64)
 	}

@@ -10,13 +10,14 @@ type codexCall struct {
 	line    int         // line of the call's first item, or of its count if the call has no item
 	count   *codexCount // nil when unknown
 	counted int         // line of the count
+	edge    bool        // the call may have begun before the session's first record
 }
 
 // codexCalls holds the calls of a rollout between pass 1 and pass 2, in the order of their lines.
 // A log may hold hundreds of thousands. Each call is encoded as the differences from the previous
 // call, in about 40 bytes.
 //
-//	varints: line, its count's line or 0, gap, window, tokens, total, own
+//	varints: line, its count's line or 0, flags, window, tokens, total, own
 //
 // The zero value holds no calls.
 type codexCalls struct {
@@ -31,6 +32,12 @@ type codexCalls struct {
 	held bool         // the call in read is not taken yet
 }
 
+// The flags of a call.
+const (
+	callGap = 1 << iota
+	callEdge
+)
+
 // codexNumbers are the numbers of one call.
 type codexNumbers [4 + 3*len(codexPacked{})]int64
 
@@ -40,13 +47,16 @@ func (l *codexCalls) Add(c *codexCall) {
 	if c.count != nil {
 		n[1], n[3] = int64(c.counted), c.count.window
 		if c.count.gap {
-			n[2] = 1
+			n[2] |= callGap
 		}
 		for i, p := range []codexPacked{c.count.tokens, c.count.total, c.count.own} {
 			copy(n[4+i*len(p):], p[:])
 		}
 	}
 	var room [binary.MaxVarintLen64]byte
+	if c.edge {
+		n[2] |= callEdge
+	}
 	for i := range n {
 		for _, b := range binary.AppendVarint(room[:0], n[i]-l.written[i]) {
 			l.bytes.Add(b)
@@ -104,9 +114,9 @@ func (l *codexCalls) take(line int) *codexCall {
 	}
 	l.held = false
 	n := &l.read
-	c := &codexCall{line: line, counted: int(n[1])}
+	c := &codexCall{line: line, counted: int(n[1]), edge: n[2]&callEdge > 0}
 	if n[1] > 0 {
-		c.count = &codexCount{gap: n[2] > 0, window: n[3]}
+		c.count = &codexCount{gap: n[2]&callGap > 0, window: n[3]}
 		for i, p := range []*codexPacked{&c.count.tokens, &c.count.total, &c.count.own} {
 			copy(p[:], n[4+i*len(p):])
 		}

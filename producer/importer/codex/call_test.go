@@ -16,7 +16,7 @@ func TestCodexCalls(t *testing.T) {
 		line := 0
 		for range rapid.IntRange(0, 40).Draw(t, "calls") {
 			line += rapid.IntRange(1, 3).Draw(t, "lines between")
-			c := &codexCall{line: line}
+			c := &codexCall{line: line, edge: rapid.Bool().Draw(t, "edge")}
 			if rapid.Bool().Draw(t, "counted") {
 				c.counted = line + rapid.IntRange(0, 9).Draw(t, "to its count")
 				c.count = &codexCount{gap: rapid.Bool().Draw(t, "gap"), window: number.Draw(t, "window")}

@@ -20,6 +20,10 @@
 //	other event_msg              dropped: they repeat response items for the interface, or give the result of a turn
 //	response_item:ghost_snapshot dropped: no model sees it
 //
+// A log that begins in the middle of a session is a slice. The first count of a slice tells the call
+// that it ends, although the call may have begun before the slice. A call whose count comes after the
+// slice has unknown use.
+//
 // Versions with a token_usage_record send base instructions without the sections about tools that
 // the model does not get. The log holds all sections, so the coverage of their calls names the
 // system prompt. No version logs the tool definitions.

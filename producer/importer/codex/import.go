@@ -18,6 +18,7 @@ type codexImport struct {
 	calls   string     // the model call of the next answer
 	turns   bool       // the log names turns
 	carried *codexCall // a call whose first item cannot be read
+	lost    bool       // a line without a session was reported
 }
 
 var codexTool = model.NewTool(model.FormatCodex)
@@ -30,9 +31,9 @@ var codexTool = model.NewTool(model.FormatCodex)
 // meanwhile are left for the next import. The error is an error of r, of emit or of ctx. The
 // report lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
-	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(opts.Growing), reader: newCodexReader(false)}
+	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(opts.Growing, file), reader: newCodexReader(false, file)}
 	first := true
-	err := im.Twice(ctx, r, im.index.line, func(text []byte, number int, last bool) error {
+	err := im.Twice(ctx, r, im.index.read, func(text []byte, number int, last bool) error {
 		if first {
 			im.reader.repeats = im.index.close()
 			first = false
@@ -48,12 +49,22 @@ func (im *codexImport) line(text []byte, number int, last bool) error {
 	if err == model.ErrBlank {
 		return nil
 	}
+	if err == errNoHead && im.lost {
+		im.Report.Ignore("line before the session_meta")
+		return nil
+	}
 	if err != nil {
+		im.lost = im.lost || err == errNoHead
 		im.Problem(number, err)
 		if c := im.index.calls.take(number); c != nil { // the call moves to its next item
 			im.carried = c
 		}
 		return nil
+	}
+	if e.begins {
+		if err := im.openSlice(e, number); err != nil {
+			return err
+		}
 	}
 	if e.unknown {
 		im.Report.NoteUnknown("type " + model.Quoted(e.kind))
@@ -96,6 +107,12 @@ func (im *codexImport) begin(e *codexEntry, number int) error {
 	}
 	im.head, im.calls, im.turns = h, "", false
 	im.thread, _ = im.Writer.Thread(model.ThreadKey{Session: h.ID, Thread: h.ID})
+	if slice, ok := im.index.slices[number]; ok {
+		im.Problem(number, model.NewLineError(model.ReasonUsageGap,
+			"the log lacks the first records of the session: imported as a slice; import the log's other parts, too"))
+		im.thread.Slice(slice.record, slice.at.UnixMilli()<<milliBits)
+		im.reader.sliced = true
+	}
 	if h.subagent {
 		im.thread.ParentRun = h.ParentThread
 		im.thread.RootRun = ""
@@ -183,6 +200,9 @@ func (im *codexImport) startCall(o *model.Origin, number int) error {
 		call.Lacking = []string{string(schema.PartialSystem)}
 	}
 	delete(im.index.calls.responses, c.line)
+	if c.edge {
+		call.Extra["begun_before_log"] = true
+	}
 	if c.count != nil {
 		call.Usage, call.Raw = c.count.tokens.Unpack().Buckets(), c.count.Raw()
 		call.Extra["usage_line"] = c.counted

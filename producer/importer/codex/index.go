@@ -14,13 +14,29 @@ type codexIndex struct {
 	untyped hashset.NumberSet        // lines of user messages that no user typed
 	wrong   map[int]*model.LineError // by the line of a count
 
-	counted    bool                    // the session has counts
-	uncounted  hashset.List[codexBare] // calls of a session that has no counts so far
-	open       codexCall               // no call if its line is 0
-	afterInput bool
-	claims     codexClaims
-	newest     int // line of the newest item
-	held       int // first line whose items wait for the next import, 0 for none
+	uncountedCalls
+	open   codexCall // no call if its line is 0
+	claims codexClaims
+	newest int // line of the newest item
+	held   int // first line whose items wait for the next import, 0 for none
+	beginning
+	slices map[int]codexSlice // by the line that begins the session
+}
+
+// uncountedCalls are the calls of a session that has no counts so far.
+type uncountedCalls struct {
+	counted    bool // the session has counts
+	uncounted  hashset.List[codexBare]
+	afterInput bool // the next answer begins a call
+}
+
+// beginning is what the first records of a session tell.
+type beginning struct {
+	line   int        // of the session's head, or of its first record without one
+	first  codexSlice // its first record
+	edge   bool       // the next answer may belong to a call that began before the log
+	whole  bool       // the session has a count
+	sliced bool       // the log lacks the first records of the session
 }
 
 // codexClaims pairs the user messages of a session with the events that claim them. An event
@@ -64,27 +80,41 @@ func (c *codexClaims) endTurn() { c.last, c.next = 0, false }
 type codexBare struct {
 	line int
 	cut  bool // a call only if the session has no counts
+	edge bool // see codexCall
 }
 
-func newCodexIndex(growing bool) *codexIndex {
-	return &codexIndex{reader: newCodexReader(true), wrong: make(map[int]*model.LineError), claims: codexClaims{growing: growing}}
+func newCodexIndex(growing bool, file string) *codexIndex {
+	return &codexIndex{
+		reader: newCodexReader(true, file), wrong: make(map[int]*model.LineError), claims: codexClaims{growing: growing},
+		slices: make(map[int]codexSlice),
+	}
 }
 
-// line adds one line to the index. Pass 2 reports the lines that cannot be read.
-func (x *codexIndex) line(text []byte, number int, last bool) error {
+// read adds one line to the index. Pass 2 reports the lines that cannot be read.
+func (x *codexIndex) read(text []byte, number int, last bool) error {
 	e, err := x.reader.Read(text, number, last)
+	if err != nil {
+		return nil
+	}
+	if e.begins {
+		x.beginning = beginning{line: number, edge: true, sliced: true}
+		x.meter = codexMeter{unknown: true}
+	}
+	if e.edge && x.first.record == "" {
+		x.first = x.reader.first
+	}
 	switch {
-	case err != nil:
 	case e.head != nil:
 		x.End()
 		x.held = 0 // the session before has ended
-		x.meter = codexMeter{}
+		x.meter, x.beginning = codexMeter{}, beginning{line: number, edge: true}
 	case e.item != nil:
 		x.item(e, number)
 	case e.event != nil:
 		x.event(e, number)
 	case e.compacted != nil:
 		x.settle()
+		x.edge = false
 	case e.used != nil && !e.replay && model.ValidID(e.used.ResponseID):
 		x.calls.response = e.used.ResponseID
 	}
@@ -96,19 +126,32 @@ func (x *codexIndex) item(e *codexEntry, number int) {
 	switch class := e.item.class(); {
 	case class == codexInput:
 		x.afterInput = true
-		if e.item.Type == "message" && e.item.Role == "user" {
-			x.claims.message(number)
+		if e.item.Type == "message" {
+			x.edge = false
+			if e.item.Role == "user" {
+				x.claims.message(number)
+			}
 		}
+		x.lacksStart(e)
 	case class == codexOutput && !e.replay:
+		x.lacksStart(e)
 		x.claims.answered = true
-		begins := x.open.line == 0
+		begins, edge := x.open.line == 0, x.edge || e.edge
 		if begins {
-			x.open.line = number
+			x.open.line, x.open.edge = number, edge
 		}
 		if !x.counted && (begins || x.afterInput) {
-			x.uncounted.Add(codexBare{number, !begins})
+			x.uncounted.Add(codexBare{number, !begins, edge})
 		}
-		x.afterInput = false
+		x.afterInput, x.edge = false, false
+	}
+}
+
+// lacksStart marks the session as a slice if an answer, its count or a tool's result is before all
+// messages. A session that was forked from another may begin with any of them.
+func (x *codexIndex) lacksStart(e *codexEntry) {
+	if x.edge && !e.untold && !e.replay && len(x.reader.ancestors) == 0 {
+		x.sliced = true
 	}
 }
 
@@ -118,6 +161,7 @@ func (x *codexIndex) event(e *codexEntry, number int) {
 		x.claims.event()
 	case "task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted":
 		x.settle()
+		x.edge = false
 		x.claims.endTurn()
 	case "token_count":
 		count, problem := x.meter.Read(e.event.Info, e.replay)
@@ -127,13 +171,18 @@ func (x *codexIndex) event(e *codexEntry, number int) {
 		if count == nil {
 			return
 		}
+		x.lacksStart(e)
+		if !x.whole && count.gap && len(x.reader.ancestors) == 0 {
+			x.sliced, count.gap = true, false
+		}
+		x.whole = true
 		x.Count()
 		if x.open.line == 0 {
-			x.open.line = number
+			x.open.line, x.open.edge = number, x.edge || e.edge
 		}
 		x.open.count, x.open.counted = count, number
 		x.settle()
-		x.afterInput = false
+		x.afterInput, x.edge = false, false
 	}
 }
 
@@ -143,16 +192,18 @@ func (x *codexIndex) Count() {
 		return
 	}
 	for _, c := range x.uncounted.All() {
-		if !c.cut && c.line != x.open.line {
+		if !c.cut && c.line != x.open.line && !(c.edge && x.sliced) {
 			x.calls.Add(&codexCall{line: c.line})
 		}
 	}
 	x.uncounted, x.counted = hashset.List[codexBare]{}, true
 }
 
-// settle ends the open call, if there is one.
+// settle ends the open call, if there is one. A call that began before a slice and has no counts is
+// told by an earlier slice.
 func (x *codexIndex) settle() {
-	if x.open.line > 0 && x.counted {
+	x.open.edge = x.open.edge && x.sliced
+	if x.open.line > 0 && x.counted && (x.open.count != nil || !x.open.edge) {
 		x.calls.Add(&x.open)
 		x.calls.answeredBy(x.open.line)
 	}
@@ -167,7 +218,12 @@ func (x *codexIndex) settle() {
 func (x *codexIndex) End() {
 	x.settle()
 	for _, c := range x.uncounted.All() {
-		x.calls.Add(&codexCall{line: c.line})
+		if !(c.edge && x.sliced) {
+			x.calls.Add(&codexCall{line: c.line})
+		}
+	}
+	if x.sliced {
+		x.slices[x.beginning.line] = x.first
 	}
 	if x.claims.events > 0 {
 		x.untyped.AddAll(x.claims.unclaimed)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
@@ -15,24 +16,37 @@ import (
 // record, and whether the line is a copy of another session's record. Each pass has its own
 // reader and gives it every line in file order.
 type codexReader struct {
-	brief     bool
-	head      *codexHead      // head of the current session, nil before the first head
-	started   time.Time       // start of the current session
-	headAt    time.Time       // time of the head's record
+	brief   bool
+	session string     // session that the file name holds, "" without one
+	sliced  bool       // the session is a slice
+	first   codexSlice // first record of the session after its head
+	head    *codexHead // head of the current session, nil before the first head
+	started time.Time  // start of the current session
+	headAt  time.Time  // time of the head's record
+	copies
+	naming
+	repeats codexRepeats // repeated lines among lines with facts
+	entry   codexEntry   // buffer for the next line
+	last    time.Time    // time of the previous line
+}
+
+// copies finds copies of the records of an ancestor.
+type copies struct {
 	ancestors map[string]bool // known sessions that this session was forked from
 	replaying bool            // the lines are copies from an ancestor
 	byTurns   bool            // turn ids detect copies, times are not needed
-	newest    int64           // time of the newest line, in milliseconds
-	ordinal   int             // number of the previous line among lines of that time
-	repeats   codexRepeats    // repeated lines among lines with facts
-	entry     codexEntry      // buffer for the next line
-	last      time.Time       // time of the previous line
 }
 
-// newCodexReader returns a reader. A brief reader reads the types of items, not their content,
-// and does not name kinds or records.
-func newCodexReader(brief bool) *codexReader {
-	return &codexReader{brief: brief, newest: math.MinInt64}
+// naming numbers the lines of a time.
+type naming struct {
+	newest  int64 // time of the newest line, in milliseconds
+	ordinal int   // number of the previous line among lines of that time
+}
+
+// newCodexReader returns a reader of a file. A brief reader reads the types of items, not their
+// content, and does not name kinds or records.
+func newCodexReader(brief bool, file string) *codexReader {
+	return &codexReader{brief: brief, session: sessionOf(file), naming: naming{newest: math.MinInt64}}
 }
 
 // codexEntry is one parsed line. A line with facts sets one of the pointers.
@@ -48,6 +62,8 @@ type codexEntry struct {
 	at        time.Time
 	untold    bool // the time is from another line
 	replay    bool
+	begins    bool // the log lacks the session_meta and begins here
+	edge      bool // the time is that of the session's first record
 	unknown   bool // the type is unknown
 	brief     bool // items are read into short
 	short     codexBrief
@@ -74,10 +90,14 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 	if e.head != nil {
 		return e, r.begin(e, &line, number)
 	}
-	if r.head == nil {
-		return nil, model.NewLineError(model.ReasonNoSession, "there is no session_meta before this record")
-	}
 	r.time(e, &line)
+	if r.head == nil {
+		if r.session == "" || e.untold {
+			return nil, errNoHead
+		}
+		r.headless(e)
+	}
+	e.edge = r.edge(e, text)
 	r.replay(e)
 	if e.item == nil && e.compacted == nil && (e.event == nil || e.event.Info.Kind() != '{') {
 		return e, nil
@@ -87,9 +107,16 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 	}
 	if !r.brief {
 		r.name(e, number)
+		if r.sliced && (e.edge || strings.Contains(e.record, "line:")) {
+			e.record = digested(e, text)
+		}
 	}
 	return e, nil
 }
+
+// errNoHead is the error for a record before the first session_meta.
+var errNoHead = model.NewLineError(model.ReasonNoSession, "the log has no session_meta before this record, and its name holds no session: put the session_meta of the rollout "+
+	"before the first line, or name the file rollout-<start>-<session>.jsonl; lines without a session are not imported")
 
 // target returns the destination for the payload of a line of the given type. target returns nil
 // for a type without facts.
@@ -191,11 +218,11 @@ func (r *codexReader) begin(e *codexEntry, line *codexLine, number int) error {
 	switch {
 	case r.head != nil && h.ID == r.head.ID:
 		e.head = nil
-	case r.head != nil && r.ancestors[h.ID]:
+	case r.head != nil && (r.ancestors[h.ID] || r.isAncestor(h)):
 		r.ancestors[h.ForkedFrom] = true
 		e.head, r.replaying = nil, true
 	default:
-		r.head = h
+		r.head, r.first = h, codexSlice{}
 		r.headAt = e.at
 		var told bool
 		if r.started, told = model.ParseTime(h.Timestamp); !told {

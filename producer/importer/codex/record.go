@@ -170,6 +170,7 @@ type codexHead struct {
 	Source       jsonscan.Span // a word, or an object for a sub-agent
 	Instructions jsonscan.Span // {text}
 	Git          *codexGit
+	headless     bool // the log lacks the head, and the session is that of the file name
 	subagent     bool
 	depth        *int64
 	baseText     *string

@@ -105,6 +105,7 @@ func (i *codexInfo) Read(c *jsonscan.Cursor) bool {
 // codexMeter distinguishes token_count events for a new call from events that repeat the last
 // total.
 type codexMeter struct {
+	unknown  bool        // the last total is unknown, since the log begins after it
 	total    codexTokens // the last total
 	baseline codexTokens // the part of the total that a fork took over from another session
 	last     *codexTokens
@@ -193,6 +194,15 @@ func (m *codexMeter) Read(value jsonscan.Span, replay bool) (*codexCount, *model
 	case info.Total != nil:
 		if m.total.equal(info.Total) {
 			return nil, nil
+		}
+		if m.unknown {
+			if m.unknown = false; info.Last == nil || info.Last.empty() {
+				m.total = *info.Total
+				return nil, nil
+			}
+			if before, ok := info.Total.Since(info.Last); ok {
+				m.total = before
+			}
 		}
 		grown, continued := info.Total.Since(&m.total)
 		if !continued {

@@ -82,10 +82,10 @@ func logSource(tool, session string) string {
 
 // Slice makes the thread a later slice of a session, which begins with the record. The slice has a
 // source of its own, since another log can hold the earlier slices, with sequences from 1. Its
-// positions begin at a number that grows with at, so no window of an earlier slice has its items.
-func (t *Thread) Slice(record string, at time.Time) {
+// positions begin at a number that grows with its time, so no window of an earlier slice has its items.
+func (t *Thread) Slice(record string, begin int64) {
 	t.source += ":from:" + url.PathEscape(record)
-	begin := max(at.Unix(), 0) << sliceBits
+	begin = max(begin, 0)
 	t.Log.Partial, t.Log.next, t.Log.begin = true, begin, begin
 }
 
@@ -95,9 +95,6 @@ func (t *Thread) InProgress() {
 	t.source += ":progress"
 	t.Log.Partial = true
 }
-
-// sliceBits leaves room for a million entries a second. Positions stay below 2⁵³.
-const sliceBits = 20
 
 // First notes a record by its hash, and reports whether the record is new to the thread.
 func (t *Thread) First(record uint64) bool { return t.seen.Add(record) }

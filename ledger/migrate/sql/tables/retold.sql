@@ -5,6 +5,9 @@
 -- one that reaches furthest in time, then that of the highest revision, then one with texts. The
 -- facts of the others stay. Views of facts that an import makes leave them out. The projector brings
 -- the rows of a session up to date before it commits facts of a telling.
+--
+-- A source that ends in # and the id of a call is one record of the call. Another slice of the log
+-- tells that call under another id.
 CREATE TABLE IF NOT EXISTS retold
 (
     tenant LowCardinality(String),

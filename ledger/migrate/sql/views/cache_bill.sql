@@ -198,6 +198,7 @@ facts AS
         CAST([], 'Array(UInt64)') AS keys, CAST([], 'Array(Int32)') AS sizes, CAST([], 'Array(UInt64)') AS refs
     FROM calls
     WHERE (incarnation, stream_seq) NOT IN (other_tellings)
+        AND (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
     UNION ALL
     SELECT
         toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'),

@@ -19,7 +19,7 @@
 --   recorded_at        DateTime64(9, 'UTC')    time
 --   event_time         DateTime64(9, 'UTC')    time
 --   thread_order       Int64                   sequence
---   model              String                  text
+--   model              LowCardinality(String)  text
 --   estimator          String                  text
 --   billed_tokens      Int64                   tokens  window that the provider billed
 --   estimated_tokens   Int64                   tokens

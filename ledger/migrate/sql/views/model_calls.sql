@@ -86,5 +86,6 @@ FROM
                 (tenant, source) IN (SELECT tenant, source FROM retold), output DESC NULLS LAST, recorded_at,
                 stream_seq) AS version
     FROM calls
+    WHERE (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
 )
 WHERE version = 1;

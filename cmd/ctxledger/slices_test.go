@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+)
+
+// TestSlicesOfARolloutInALedger imports slices of a real rollout, each into a ledger of its own order, and
+// the whole rollout after them. Each call counts once, before and after the whole.
+func TestSlicesOfARolloutInALedger(t *testing.T) {
+	t.Parallel()
+	const name = "rollout-2026-02-23T12-54-34-019c8a59-e9dd-71f0-9ae3-4079fe9726a9.jsonl"
+	rollout := shared(t, "transcripts", "codex", name)
+	text, err := os.ReadFile(rollout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
+	data := t.TempDir()
+	up(t, data)
+	tell := func(path string) {
+		t.Helper()
+		stdout, stderr, code := ctxledger(t, "import", "codex", path, "--data", data)
+		if code != cli.ExitDone && code != cli.ExitRefused || !strings.Contains(stdout, "0 in quarantine") || strings.Contains(stderr, "rewritten") {
+			t.Fatalf("the import of %s ended with %d: %s%s", path, code, stdout, stderr)
+		}
+	}
+	sums := func() string {
+		t.Helper()
+		rows := askCLI(t, data, "sessions")
+		if len(rows) != 1 {
+			t.Fatalf("%d sessions", len(rows))
+		}
+		return fmt.Sprintf("%.0f %.0f %.0f", rows[0]["calls"], rows[0]["uncached_input"], rows[0]["output"])
+	}
+	const whole = "286 2188981 91886"
+	for _, part := range []struct {
+		from, to int
+		sums     string // "" while a slice is missing
+	}{{1400, len(lines), ""}, {700, 1423, ""}, {0, 702, whole}, {0, len(lines), whole}, {1001, 1002, whole}} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(strings.Join(lines[part.from:part.to], "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tell(path)
+		if got := sums(); part.sums != "" && got != part.sums {
+			t.Errorf("after lines %d to %d the calls, input and output are %s instead of %s", part.from, part.to, got, part.sums)
+		}
+	}
+}

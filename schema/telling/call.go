@@ -1,0 +1,106 @@
+package telling
+
+import (
+	"strings"
+	"time"
+)
+
+// Call is a record of a model call, in the form that tells whether another log tells the same call.
+type Call struct {
+	Source string
+	ID     string
+	At     time.Time // of the first record of the call in the log
+	Total  string    // the counts of the session up to the end of the call, "" if unknown
+	Known  bool      // the tokens of the call are known
+	Begun  bool      // the call may have begun before the log
+}
+
+// sliceMark is the part of the source of a log that precedes the name of a slice's first record.
+const sliceMark = ":from:"
+
+// log returns the source of the record's log, and whether the log is a slice.
+func (c Call) log() (source string, slice bool) {
+	t, _ := Parse(c.Source)
+	return t.Log, strings.Contains(t.Log, sliceMark)
+}
+
+// Elsewhere returns for each call of a session the number of the record that tells the call instead,
+// or -1 for a record that counts. Records with one ID are of one call in any case.
+//
+// Slices of a log can cut a call. Two records are of one call if the totals after the call are equal.
+// The record of the whole log counts, else one that has the whole call, else the one that begins first.
+// A call without counts at the end of one log is the call that may have begun before another log, if
+// no other call is between them.
+func Elsewhere(calls []Call) []int {
+	instead, totals := make([]int, len(calls)), make(map[string][]int)
+	for i, c := range calls {
+		if instead[i] = -1; c.Total != "" {
+			totals[c.Total] = append(totals[c.Total], i)
+		}
+	}
+	for i, c := range calls {
+		for _, j := range totals[c.Total] {
+			if other := calls[j]; c.toldBy(other) && (instead[i] < 0 || other.before(calls[instead[i]])) {
+				instead[i] = j
+			}
+		}
+	}
+	known := make(map[string]bool)
+	for _, c := range calls {
+		known[c.ID] = known[c.ID] || c.Known
+	}
+	for i, c := range calls {
+		if known[c.ID] {
+			continue
+		}
+		for j, rest := range calls {
+			if c.endsIn(rest, calls) {
+				instead[i] = j
+				break
+			}
+		}
+	}
+	return instead
+}
+
+// toldBy reports whether other, which has the same total, tells the call c of a slice.
+func (c Call) toldBy(other Call) bool {
+	if c.ID == other.ID {
+		return false
+	}
+	mine, slice := c.log()
+	log, _ := other.log()
+	return slice && mine != log && other.before(c)
+}
+
+// before orders records of one call. A record of the whole log comes before those of slices, and the
+// record of a slice that has the whole call before the others.
+func (c Call) before(o Call) bool {
+	mine, slice := c.log()
+	log, otherSlice := o.log()
+	switch {
+	case slice != otherSlice:
+		return otherSlice
+	case c.Begun != o.Begun:
+		return o.Begun
+	case !c.At.Equal(o.At):
+		return c.At.Before(o.At)
+	}
+	return mine < log
+}
+
+// endsIn reports whether rest is the end of the call c, whose log ends before the counts.
+func (c Call) endsIn(rest Call, calls []Call) bool {
+	mine, _ := c.log()
+	log, _ := rest.log()
+	if !rest.Begun || !rest.Known || mine == log || rest.At.Before(c.At) {
+		return false
+	}
+	for _, between := range calls {
+		same := between.ID == rest.ID || between.ID == c.ID || between.Total != "" && between.Total == rest.Total
+		if !same && between.At.After(c.At) && between.At.Before(rest.At) {
+			return false
+		}
+	}
+	return true
+}
