@@ -1,9 +1,9 @@
 -- One row a billed model call with an estimate: its window by the estimate, and corrected by other bills.
 --
 -- Stored estimates are never rescaled. The correction uses the bill of a neighbour in the same thread, which
--- has what the log lacks, such as system prompt and tools. It does not use the bill of the call itself, so
--- that corrected_error says how far it is off. A neighbour is the call before, or the next one for the first
--- call of a thread.
+-- has what the log lacks, such as system prompt and tools. The bill of the call itself enters only the scale,
+-- as one of all calls of the session. corrected_error says how far the result is off that bill. A neighbour is
+-- the call before, or the next one for the first call of a thread.
 --
 -- scale is the weighted median, over the session, of what the bill grew by from one call of a thread to the
 -- next for each token that the estimate grew by. Growth counts by its size.

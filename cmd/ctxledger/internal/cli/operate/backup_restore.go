@@ -30,7 +30,8 @@ the manifest. Then the streams are restored, the rest is projected, and the tran
 log is compared with the manifest. At the end the tables are swapped.
 
 The command may be killed at any moment: run it again with the same backup. Until its
-end no projector writes.
+end no projector writes. Until the streams are restored, no event is acknowledged;
+runtimes with an outbox keep theirs.
 
 What happened after the backup is not in it. Run erasures and revocations of that time
 again. If a tree head of that time was published, do not go on with this log: its next
