@@ -168,7 +168,7 @@ var (
 		replacements redactions missing calls log_items reintroductions rechecks replays retold`)
 	tenantViews = strings.Fields(`recorded_events erased_records ledger_head refused_events repeated_events quarantine_replays model_calls log_entries
 		item_versions item_parts selections surfaces budgets pressure_steps assemblies assembly_bases kept_blocks based_assemblies injections compactions elisions summaries
-		redaction_trail revocations gap_steps scope_records turn_candidates omissions layer_usage turn_window cache_breaks
+		redaction_trail revocations gap_steps scope_records turn_candidates omissions layer_usage turn_window cache_breaks corrected_windows
 		compaction_lineage gaps open_gaps run_tree session_summary
 		check_conservation check_injected_without_assembly check_redaction_reintroduced check_lost_runtime_ids
 		check_sequence_gaps check_unsealed_scopes check_reasoning_reinjected check_compaction_dropped_open_gap
