@@ -23,6 +23,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -41,6 +42,17 @@ func (f *fixture) restore(dir string) backup.Restore {
 		JetStream: f.js, Ledger: f.ledger, Dir: dir, Staging: f.servers.BackupsDir(), Keys: projectortest.Keys(f.t), Ring: testLogRing,
 		Projector: ForRebuild, Timing: quickTiming,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
+	}
+}
+
+// killedRestore restores in a process that kills itself at a visit of a point.
+func (f *fixture) killedRestore(dir, point string, visit int) {
+	f.t.Helper()
+	rings, err := projectortest.Keys(f.t)()
+	f.must(err)
+	cmd := f.child(childPoint+"="+point, fmt.Sprint(childVisit, "=", visit), childRestore+"="+dir+" "+f.servers.BackupsDir(), childKeys+"="+string(rings[0].Format()))
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != -1 {
+		f.t.Fatalf("the restore was not killed: %v", err)
 	}
 }
 
@@ -167,17 +179,15 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			g := newFixture(t)
-			rings, err := projectortest.Keys(t)()
-			g.must(err)
-			cmd := g.child(childPoint+"="+point, fmt.Sprint(childVisit, "=", visit), childRestore+"="+dir+" "+g.servers.BackupsDir(), childKeys+"="+string(rings[0].Format()))
-			if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != -1 {
-				t.Fatalf("the restore was not killed: %v", err)
-			}
+			g.killedRestore(dir, point, visit)
 			if point == "close the streams" || point == "restore the tables" {
 				e := projectortest.Event(1, 0).Binary()
 				if _, err := g.js.PublishMsg(t.Context(), &nats.Msg{Subject: e.Subject, Header: nats.Header(e.Header), Data: e.Data}, jetstream.WithRetryAttempts(0)); err == nil {
 					t.Error("an event was acknowledged that the restore deletes")
 				}
+			}
+			if _, err := streamio.ReadPartitions(t.Context(), g.js); err != nil { // up asks for them
+				t.Errorf("the interrupted restore left no streams: %v", err)
 			}
 			if err := shadow.Of(g.ledger).Restoring(t.Context()); point == "restore the streams" && (!errors.Is(err, shadow.ErrRestoring) || !strings.Contains(err.Error(), filepath.Base(dir))) {
 				t.Errorf("the interrupted restore is %v", err)
@@ -191,6 +201,46 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 			again.CompareOnly = true
 			g.rebuilt(again)
 		})
+	}
+}
+
+// failingAt is a walker whose step of this name fails.
+type failingAt string
+
+func (f failingAt) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+	for _, s := range list {
+		if s.Verb == string(f) {
+			return errors.New("a planned fault")
+		}
+		if err := take(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestRestoreThatFailsLeavesNothing: after an error before the streams are restored, the installation is
+// empty, a producer publishes, and a projector projects.
+func TestRestoreThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	f.must(f.run(f.guarded(new(logbook))))
+	dir := f.backedUp()
+	g := newFixture(t)
+	empty := g.digests()
+	r := g.restore(dir)
+	r.Steps = failingAt("restore the streams")
+	if _, err := r.Run(t.Context()); err == nil {
+		t.Fatal("the restore ended without an error")
+	}
+	g.sameTables(empty)
+	g.publishAll(0)
+	g.must(g.run(g.guarded(new(logbook))))
+	for _, table := range ledger.Tables() {
+		if f.count("SELECT count() FROM "+table+" FINAL") != g.count("SELECT count() FROM "+table+" FINAL") {
+			t.Errorf("%s has other rows", table)
+		}
 	}
 }
 
@@ -268,6 +318,12 @@ func TestRestoreOfRowsOfALaterCommit(t *testing.T) {
 	dir := f.backedUp()
 	f.must(f.run(f.guarded(new(logbook))))
 	g := newFixture(t)
+	g.killedRestore(dir, "delete later rows", 1)
+	set, err := shadow.Of(g.ledger).Beside(t.Context())
+	g.must(err)
+	if rows := g.count(fmt.Sprint("SELECT count() FROM ", set.Database(), ".events WHERE stream_seq > ", committed)); rows > 0 {
+		t.Errorf("the tables have %d rows of a later commit", rows)
+	}
 	g.restored(g.restore(dir))
 	want := f.rawRows()
 	got := g.rawRows()
@@ -303,7 +359,7 @@ func TestRestoreOfABackupUnderLoad(t *testing.T) {
 				ended <- err
 				return
 			}
-			time.Sleep(time.Millisecond) // else the tables of a slow machine grow for minutes
+			time.Sleep(5 * time.Millisecond) // else the tables of a slow machine grow for minutes
 		}
 	}()
 	f.await("events are projected", func() bool { return f.count("SELECT max(last_seq) FROM commits") > 100 })
@@ -332,7 +388,7 @@ func TestRestoreOfABackupUnderLoad(t *testing.T) {
 		}
 	}
 	again := g.rebuild()
-	again.CompareOnly = true
+	again.CompareOnly, again.BatchMessages = true, 1000
 	g.rebuilt(again)
 	leaves := fmt.Sprintf("SELECT toString(groupArray(hex(hash))) FROM (SELECT hash FROM log_hashes FINAL WHERE stream_seq <= %d ORDER BY log_index)", last)
 	if fmt.Sprint(f.texts(leaves)) != fmt.Sprint(g.texts(leaves)) {

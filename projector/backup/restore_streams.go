@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/jsm.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // streams returns the streams that a restore replaces: all streams of events of the server, and the
@@ -105,8 +107,11 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 	return err
 }
 
-// closedSubject begins the subject of a closed stream. Nobody publishes to it.
-const closedSubject = "ctxledger.restoring."
+// closedSubject is the subject of a closed stream. No event has it, because it has fewer tokens than
+// the subject of an event. It is below [schema.AllSubjects], by which programs find the streams.
+func closedSubject(stream string) string {
+	return strings.TrimSuffix(schema.AllSubjects, ">") + stream
+}
 
 // closeStreams closes the streams of events that the backup replaces, so that no event is
 // acknowledged that the restore would delete. Closed streams stay closed after a kill.
@@ -128,7 +133,7 @@ func (w *restoring) close(ctx context.Context, name string) error {
 		return fmt.Errorf("look up stream %s: %w", name, err)
 	}
 	config := stream.CachedInfo().Config
-	config.Subjects = []string{closedSubject + name}
+	config.Subjects = []string{closedSubject(name)}
 	if stream, err = w.JetStream.UpdateStream(ctx, config); err != nil {
 		return fmt.Errorf("close stream %s: %w", name, err)
 	}
@@ -145,7 +150,7 @@ func (w *restoring) close(ctx context.Context, name string) error {
 // reopen gives closed streams their subjects back.
 func (w *restoring) reopen(ctx context.Context) error {
 	n, err := streamio.ReadPartitions(ctx, w.JetStream)
-	if errors.Is(err, streamio.ErrNoStream) {
+	if errors.Is(err, streamio.ErrNoStream) { // an error of the restore of streams
 		return nil
 	}
 	if err != nil {
@@ -160,7 +165,7 @@ func (w *restoring) reopen(ctx context.Context) error {
 			return fmt.Errorf("look up stream %s: %w", s.Name, err)
 		}
 		config := stream.CachedInfo().Config
-		if !slices.Equal(config.Subjects, []string{closedSubject + s.Name}) {
+		if !slices.Equal(config.Subjects, []string{closedSubject(s.Name)}) {
 			continue
 		}
 		config.Subjects = s.Subjects
