@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -24,7 +23,7 @@ func cutCalls(ctx context.Context, l *Ledger, all []toldSource) (rows []retoldRo
 	sliced := make(map[toldSession]bool)
 	var tenants, sessions []string
 	for _, t := range all {
-		if !sliced[t.toldSession] && strings.Contains(t.source, ":from:") {
+		if told, _ := telling.Parse(t.source); told.IsSlice() && !sliced[t.toldSession] {
 			sliced[t.toldSession] = true
 			tenants, sessions = append(tenants, t.tenant), append(sessions, t.session)
 		}

@@ -78,7 +78,7 @@ func (t toldSource) better(o toldSource) bool {
 	case mine.Log == other.Log:
 		return cmp.Or(t.reach.Compare(o.reach), mine.Compare(other), t.begun.Compare(o.begun), cmp.Compare(t.source, o.source)) > 0
 	}
-	return other.Revision == 1 && mine.Revision > 1 && strings.HasPrefix(mine.Log, other.Log+":from:") &&
+	return other.Revision == 1 && mine.Revision > 1 && mine.IsSliceOf(other) &&
 		!t.from.After(o.from) && !t.reach.Before(o.reach)
 }
 

@@ -2,9 +2,8 @@
 -- Section: What did the model see?
 -- First: call_id, billed_tokens, estimated_tokens, estimate_error, corrected_tokens, corrected_error, model
 --
--- A corrected figure is the bill of a neighbour and the scaled difference of the two estimates. It does not use
--- the call's own bill, so that corrected_error says how far it is off. Stored estimates are never rescaled.
--- Rows are in the order of the calls.
+-- A corrected figure is the bill of a neighbour and the scaled difference of the two estimates. The call's own
+-- bill enters only the scale, as one of all. Stored estimates are never rescaled. Rows are in the order of the calls.
 --
 -- Parameters:
 --   tenant      String  id    = ''                  only this tenant; '' means all tenants

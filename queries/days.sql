@@ -1,17 +1,19 @@
--- What did each day use and cost?
+-- What did each day use and cost, or each session of a day?
 -- Section: What was used?
--- First: day, sessions, calls, all_input_tokens, cache_read_share, output_tokens, at_least_cost, cost_complete
+-- First: day, session_id, sessions, calls, all_input_tokens, output_tokens, at_least_cost, cost_complete
 --
 -- A day is of the calls' times in UTC. Costs are by the price list.
 --
 -- Parameters:
 --   tenant      String  id    = ''                 only this tenant; '' means all tenants
 --   session_id  String  id    = ''                 only this session; '' means all sessions
+--   by_session  UInt32  flag  = 0    [0..1]        1 means a row for each session of a day
 --   days        UInt32  days  = 0    [0..36500]    only facts of this many days before the newest fact; 0 means all
 --   limit       UInt32  rows  = 366  [1..100000]   maximum number of rows
 -- Columns:
 --   tenant                 id        the tenant
 --   day                    text      the day in UTC, such as 2026-01-31
+--   session_id             id        the session with by_session; otherwise ''
 --   sessions               count     sessions with calls
 --   calls                  count     model calls
 --   input_tokens           tokens    input outside the cache
@@ -29,7 +31,8 @@
 --   partial_calls          count     calls with a count that is not known, or a placeholder and not final
 --   cost_complete          bool      whether at_least_cost lacks nothing; otherwise it is a lower bound
 SELECT
-    tenant, toString(toDate(event_time, 'UTC')) AS day, uniqExact(session_id) AS sessions, count() AS calls,
+    tenant, toString(toDate(event_time, 'UTC')) AS day, if({by_session:UInt32} = 1, c.session_id, '') AS session_id,
+    uniqExact(c.session_id) AS sessions, count() AS calls,
     sum(uncached_input) AS input_tokens, sum(cache_written) AS cache_creation_tokens,
     sum(cache_read) AS cache_read_tokens, sum(window_tokens) AS all_input_tokens,
     cache_read_tokens / nullIf(all_input_tokens, 0) AS cache_read_share,
@@ -42,9 +45,9 @@ SELECT
     toBool(unpriced_calls = 0 AND partial_calls = 0) AS cost_complete
 FROM call_costs AS c
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-    AND ({session_id:String} = '' OR session_id = {session_id:String})
+    AND ({session_id:String} = '' OR c.session_id = {session_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
     AND NOT synthetic
-GROUP BY tenant, day
-ORDER BY day DESC, tenant
+GROUP BY tenant, day, session_id
+ORDER BY day DESC, at_least_cost DESC NULLS LAST, tenant, session_id
 LIMIT {limit:UInt32}

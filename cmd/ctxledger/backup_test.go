@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/backup"
 )
 
@@ -24,14 +30,6 @@ func TestKilledBackups(t *testing.T) {
 	}
 	data, target := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	up(t, data)
-	var events strings.Builder
-	for i := range 2000 {
-		fmt.Fprintf(&events, `{"specversion":"1.0","id":"e-%d","source":"urn:test","type":"dev.ctxledger.context.log.appended.v1","subject":"i-%d","time":"2026-01-02T03:04:05Z","tenant":"acme","sessionid":"s-1","data":{"event_type":"context.log.appended","schema_version":"1.0.0","log_item_id":"i-%d","item_type":"message"}}`+"\n", i, i, i)
-	}
-	file := filepath.Join(t.TempDir(), "events.json")
-	if err := os.WriteFile(file, []byte(events.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	whole := func() time.Duration {
 		began := time.Now()
 		if stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", data); code != cli.ExitDone {
@@ -40,9 +38,7 @@ func TestKilledBackups(t *testing.T) {
 		return time.Since(began)
 	}
 	took, done := whole(), 1
-	if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
-		t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
-	}
+	publishItems(t, data, 0, 2000)
 	for i := range kills {
 		p := command("backup", "create", target, "--data", data).begin(t)
 		time.Sleep(took * time.Duration(i+1) / time.Duration(kills+1))
@@ -81,23 +77,6 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	old, target, data := t.TempDir(), filepath.Join(t.TempDir(), "kept"), t.TempDir()
 	up(t, old)
-	publish := func(data, text string) {
-		t.Helper()
-		file := filepath.Join(t.TempDir(), "events.json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
-			t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
-		}
-	}
-	events := func(from, to int) string {
-		var b strings.Builder
-		for i := from; i < to; i++ {
-			fmt.Fprintf(&b, `{"specversion":"1.0","id":"e-%d","source":"urn:test","type":"dev.ctxledger.context.log.appended.v1","subject":"i-%d","time":"2026-01-02T03:04:05Z","sessionid":"s-1","data":{"event_type":"context.log.appended","schema_version":"1.0.0","log_item_id":"i-%d","item_type":"message"}}`+"\n", i, i, i)
-		}
-		return b.String()
-	}
 	count := func(data string, want int) {
 		t.Helper()
 		for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
@@ -110,7 +89,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 			}
 		}
 	}
-	publish(old, events(0, 2000))
+	publishItems(t, old, 0, 2000)
 	stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
@@ -172,9 +151,9 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 		}
 		return strings.Join(strings.SplitN(stdout, "\n", 4)[:3], "\n")
 	}
-	publish(data, events(2000, 2500))
+	publishItems(t, data, 2000, 2500)
 	count(data, 2500)
-	publish(old, events(2000, 2500))
+	publishItems(t, old, 2000, 2500)
 	count(old, 2500)
 	for end := time.Now().Add(startPatience); root(old) != root(data); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -183,5 +162,72 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	}
 	if _, stderr, code := ctxledger(t, append(restore, data)...); code != cli.ExitDone {
 		t.Errorf("the restore that was done said %d %s", code, stderr)
+	}
+}
+
+// publishItems records the log items from, from+1, … up to but without to.
+func publishItems(t *testing.T, data string, from, to int) {
+	t.Helper()
+	var events strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&events, `{"specversion":"1.0","id":"e-%d","source":"urn:test","type":"dev.ctxledger.context.log.appended.v1","subject":"i-%d","time":"2026-01-02T03:04:05Z","sessionid":"s-1","data":{"event_type":"context.log.appended","schema_version":"1.0.0","log_item_id":"i-%d","item_type":"message"}}`+"\n", i, i, i)
+	}
+	file := filepath.Join(t.TempDir(), "events.json")
+	if err := os.WriteFile(file, []byte(events.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
+		t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestUpgradeWhileARestoreIsInterrupted opens an installation in which a restore has not finished and
+// whose tables an upgrade of the program has made too old.
+func TestUpgradeWhileARestoreIsInterrupted(t *testing.T) {
+	t.Parallel()
+	data, target := t.TempDir(), t.TempDir()
+	found := up(t, data)
+	if stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", data); code != cli.ExitDone {
+		t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
+	}
+	list, err := backup.List(target)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	l, err := ledger.Open(t.Context(), found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	set, err := shadow.Of(l).Beside(t.Context())
+	if err == nil {
+		err = set.BeginRestore(t.Context(), "backup-x", uuid.New())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(set.Close(), set.Drop(context.Background())); err != nil {
+			t.Error(err)
+		}
+	}()
+	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err == nil {
+		err = errors.Join(conn.Exec(t.Context(), "DROP VIEW turn_window"), conn.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"doctor"}, {"rebuild"}} {
+		if stdout, stderr, code := ctxledger(t, append(args, "--data", data)...); code == cli.ExitDone || !strings.Contains(stdout+stderr, "backup-x: a restore") {
+			t.Errorf("%v ended with %d\n%s%s", args, code, stdout, stderr)
+		}
+	}
+	if _, stderr, code := ctxledger(t, "backup", "restore", list[0].Dir, "--data", data); code == cli.ExitDone || !strings.Contains(stderr, shadow.ErrOtherRestore.Error()) {
+		t.Errorf("the restore of another backup ended with %d: %s", code, stderr)
 	}
 }

@@ -107,7 +107,7 @@ func checkCosts(t *testing.T, data string, want map[string]answers) {
 			if cost.atLeast == 0 || cost.partial == 0 {
 				t.Fatalf("%s: the log costs %+v", name, cost)
 			}
-			for _, query := range []string{"sessions", "session-usage", "model-usage", "days", "session-days"} {
+			for _, query := range []string{"sessions", "session-usage", "model-usage", "days"} {
 				var got ccCost
 				complete := true
 				rows := askCLI(t, data, query, "--param", "session_id="+log.SessionIDs[0])

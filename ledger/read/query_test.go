@@ -155,7 +155,7 @@ func TestKnownAnswers(t *testing.T) {
 		{"compaction-lineage", s2, "compaction_id generation ancestor_id", []string{"compact-1 0 compact-1", "compact-2 0 compact-2", "compact-2 1 compact-1"}},
 		{"elision-savings", s1, "policy passes items saved_tokens recomputed_tokens lost_tokens later_calls", []string{"every_turn 1 1 250 320 200 1"}},
 		{"days", nil, "day sessions calls all_input_tokens output_tokens at_least_cost partial_calls unpriced_calls", []string{"2026-11-20 2 7 1840 44 NULL 0 7"}},
-		{"session-days", s1, "day session_id calls all_input_tokens cost_complete", []string{"2026-11-20 s1 3 1190 false"}},
+		{"days", map[string]string{"session_id": "s1", "by_session": "1"}, "day session_id calls all_input_tokens cost_complete", []string{"2026-11-20 s1 3 1190 false"}},
 		{"top-items", map[string]string{"session_id": "s2", "limit": "3"}, "item_ref calls tokens token_calls", []string{"r1 1 500 500", "sum-item 2 20 40", "r3 1 30 30"}},
 		{"cache-bill", s1, "cause calls breaks lost_tokens recomputed_billed recomputed_expected penalty_tokens", []string{"elision 1 1 200 320 110 110"}},
 		{"cache-bill", s2, "cause calls lost_tokens recomputed_billed", []string{"compaction 1 10 30", "append 2 0 555"}},

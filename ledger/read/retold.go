@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ctxledger/ctxledger/schema/telling"
 )
@@ -33,7 +32,7 @@ func RetoldIn(ctx context.Context, l Reader, s Scope) ([]Retold, error) {
 		mine, _ := telling.Parse(list[i].Source)
 		for _, source := range counts {
 			other, _ := telling.Parse(source)
-			if other.Log == mine.Log || list[i].By == "" && strings.HasPrefix(other.Log, mine.Log+":from:") {
+			if other.Log == mine.Log || list[i].By == "" && other.IsSliceOf(mine) {
 				list[i].By = source
 			}
 		}

@@ -1,9 +1,6 @@
 package telling
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Call is a record of a model call, in the form that tells whether another log tells the same call.
 type Call struct {
@@ -15,13 +12,10 @@ type Call struct {
 	Begun  bool      // the call may have begun before the log
 }
 
-// sliceMark is the part of the source of a log that precedes the name of a slice's first record.
-const sliceMark = ":from:"
-
 // log returns the source of the record's log, and whether the log is a slice.
 func (c Call) log() (source string, slice bool) {
 	t, _ := Parse(c.Source)
-	return t.Log, strings.Contains(t.Log, sliceMark)
+	return t.Log, t.IsSlice()
 }
 
 // Elsewhere returns for each call of a session the number of the record that tells the call instead,

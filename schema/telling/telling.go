@@ -4,6 +4,7 @@ package telling
 
 import (
 	"cmp"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -36,6 +37,18 @@ func Parse(source string) (Telling, bool) {
 	n, _ := strconv.Atoi(strings.TrimPrefix(revision, "r"))
 	return Telling{Log: log, Revision: n, Texts: strings.HasPrefix(rest, "text;")}, true
 }
+
+// sliceMark comes in the source of a slice between the source of the log and the name of the first record.
+const sliceMark = ":from:"
+
+// Slice returns the source of a slice of a log. A slice begins in the middle, with a record.
+func Slice(log, record string) string { return log + sliceMark + url.PathEscape(record) }
+
+// IsSlice reports whether the log is a slice.
+func (t Telling) IsSlice() bool { return strings.Contains(t.Log, sliceMark) }
+
+// IsSliceOf reports whether the log is a slice of the log that o tells.
+func (t Telling) IsSliceOf(o Telling) bool { return strings.HasPrefix(t.Log, o.Log+sliceMark) }
 
 // Compare orders tellings of one log that reach equally far. The one that counts comes last.
 func (t Telling) Compare(o Telling) int {

@@ -52,7 +52,7 @@ func validateTellings(h pack.Header) error {
 		}
 		mine, told := telling.Parse(r.Source)
 		other, tells := telling.Parse(r.By)
-		if !h.RedactIDs && (!told || !tells || mine.Log != other.Log && !strings.HasPrefix(other.Log, mine.Log+":from:")) {
+		if !h.RedactIDs && (!told || !tells || mine.Log != other.Log && !other.IsSliceOf(mine)) {
 			return fmt.Errorf("pack %s: the source %q does not tell the log of %q", h.ID, clip(r.By, 200), clip(r.Source, 200))
 		}
 	}

@@ -84,7 +84,7 @@ func logSource(tool, session string) string {
 // source of its own, since another log can hold the earlier slices, with sequences from 1. Its
 // positions begin at a number that grows with its time, so no window of an earlier slice has its items.
 func (t *Thread) Slice(record string, begin int64) {
-	t.source += ":from:" + url.PathEscape(record)
+	t.source = telling.Slice(t.source, record)
 	begin = max(begin, 0)
 	t.Log.Partial, t.Log.next, t.Log.begin = true, begin, begin
 }

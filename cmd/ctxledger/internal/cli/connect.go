@@ -224,10 +224,13 @@ func (a *App) OpenMigrated(ctx context.Context) (*ledger.Ledger, error) {
 		return nil, err
 	}
 	pending, err := shadow.Of(l).Pending(ctx)
-	if err == nil && len(pending) > 0 {
-		err = errors.New("the tables are of an older version: run `ctxledger migrate`")
+	if err != nil || len(pending) == 0 {
+		return l, err
 	}
-	return l, err
+	if err := shadow.Of(l).Restoring(ctx); err != nil { // migrate refuses
+		return l, err
+	}
+	return l, errors.New("the tables are of an older version: run `ctxledger migrate`")
 }
 
 // KeysOf returns the keys of a tenant that a data folder has.

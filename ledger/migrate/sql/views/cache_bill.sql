@@ -73,6 +73,7 @@
 --   cost_lacks              String                  text
 CREATE OR REPLACE VIEW cache_bill AS
 WITH
+['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
 marks AS
 (
     SELECT
@@ -321,8 +322,8 @@ listed AS
         if(notEmpty(rate.3), rate.3, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
         [uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning] AS used,
         arrayMap(
-            (n, p, at) -> multiIf(placeholder AND at = 6, NULL, ifNull(n, 0) = 0, 0, n * p / 1000000),
-            used, prices, arrayEnumerate(used)) AS parts,
+            (n, p, b) -> multiIf(placeholder AND b = 'output', NULL, ifNull(n, 0) = 0, 0, n * p / 1000000),
+            used, prices, buckets) AS parts,
         uncached_input IS NOT NULL AND output IS NOT NULL AS counted
     FROM prefixes AS p
     LEFT JOIN rates AS l ON l.model = toString(p.model)
@@ -334,10 +335,7 @@ valued AS
         if(counted AND NOT has(parts, NULL), arraySum(p -> ifNull(p, 0), parts), NULL) AS priced_cost,
         rate.4 AS priced_currency, prices[2] AS cache_read_price,
         (parts[1] + parts[3] + parts[4] + parts[5]) * 1000000 / nullIf(recomputed_billed, 0) AS recomputed_price,
-        arrayFilter(
-            (b, p) -> p IS NULL AND NOT (placeholder AND b = 'output'),
-            ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'], parts
-        ) AS unpriced_buckets,
+        arrayFilter((b, p) -> p IS NULL AND NOT (placeholder AND b = 'output'), buckets, parts) AS unpriced_buckets,
         multiIf(
             priced_cost IS NOT NULL, priced_cost, notEmpty(unpriced_buckets), NULL,
             arrayExists((n, p) -> ifNull(n, 0) > 0 AND p IS NOT NULL, used, parts),

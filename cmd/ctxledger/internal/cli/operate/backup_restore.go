@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/backup"
 )
@@ -53,7 +54,7 @@ func restoreBackup(ctx context.Context, a *cli.App, dir, staging, output string)
 		return err
 	}
 	js, l, err := openBoth(ctx, a)
-	if err != nil {
+	if err != nil && !errors.Is(err, shadow.ErrRestoring) { // this run finishes it
 		return err
 	}
 	ring, err := a.RingIfAny()

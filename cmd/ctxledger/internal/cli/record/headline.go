@@ -51,7 +51,7 @@ func billSentence(b read.Bill) string {
 		text += fmt.Sprintf("; %d of %d calls have no price", b.Unpriced, b.Calls)
 	}
 	if b.Partial > 0 {
-		text += fmt.Sprintf("; the output of %d of %d calls is not known and not priced", b.Partial, b.Calls)
+		text += fmt.Sprintf("; %d of %d calls lack a final count of tokens, and only what is known is priced", b.Partial, b.Calls)
 	}
 	return text
 }

@@ -113,7 +113,7 @@ func (v Call) subtitle() string {
 		parts = append(parts, fmt.Sprintf("%d of unknown size", v.Strip.Unknown))
 	}
 	if v.Cost != nil {
-		parts = append(parts, costOf(v.Call))
+		parts = append(parts, callCost(v.Call))
 	}
 	return strings.Join(parts, " · ")
 }

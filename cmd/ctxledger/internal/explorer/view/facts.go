@@ -135,24 +135,27 @@ func notInTheLog(calls []river.Call) (Fact, bool) {
 	return Fact{Value: template.HTML(percent(rest, billed)), About: about}, billed > 0
 }
 
-// costOf writes what a call cost, "" if it is not known.
-func costOf(c river.Call) string {
-	switch {
-	case c.Cost == nil:
-		return ""
-	case c.AtLeast:
-		return "at least " + money(*c.Cost, c.Currency)
-	}
-	return money(*c.Cost, c.Currency)
-}
+// callCost writes what a call cost, "" if it is not known.
+func callCost(c river.Call) string { return costOf(c.Cost, c.Currency, c.AtLeast) }
 
 // sessionCost writes what a session cost by the price list, "" if it is not known. row is of sessions.
 func sessionCost(row answer.Row) string {
-	sum, currencies := row.Float("at_least_cost"), row.Texts("priced_currencies")
-	if sum == nil || len(currencies) != 1 {
+	currencies := row.Texts("priced_currencies")
+	if len(currencies) != 1 {
 		return ""
 	}
-	return costOf(river.Call{Cost: sum, Currency: currencies[0], AtLeast: row["cost_complete"] != true})
+	return costOf(row.Float("at_least_cost"), currencies[0], row["cost_complete"] != true)
+}
+
+// costOf writes a sum, or a lower bound of it. It is "" for an unknown sum.
+func costOf(sum *float64, currency string, atLeast bool) string {
+	switch {
+	case sum == nil:
+		return ""
+	case atLeast:
+		return "at least " + money(*sum, currency)
+	}
+	return money(*sum, currency)
 }
 
 func cost(calls []river.Call) (Fact, bool) {

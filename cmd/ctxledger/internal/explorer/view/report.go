@@ -36,7 +36,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"day":         day,
 	"deref":       func(b *bool) bool { return b != nil && *b },
 	"known":       known,
-	"costOf":      costOf,
+	"callCost":    callCost,
 	"sessionCost": sessionCost,
 	"number":      number,
 	"pick": func(yes bool, a, b float64) float64 {
