@@ -88,7 +88,7 @@ func reasonOf(err error) string {
 // name notes the request of a line of the index.
 func (im *bodyImport) name(line []byte, _ int, last bool) error {
 	var e entry
-	if model.DecodeRecord(line, &e, last) == nil {
+	if model.DecodeRecord(&im.Lines, line, &e, last) == nil {
 		im.indexed[e.Request] = true
 	}
 	return nil
@@ -108,7 +108,7 @@ func (im *bodyImport) countOthers() {
 // report.
 func (im *bodyImport) line(line []byte, number int, last bool) error {
 	var e entry
-	err := model.DecodeRecord(line, &e, last)
+	err := model.DecodeRecord(&im.Lines, line, &e, last)
 	if err == model.ErrBlank {
 		return nil
 	}

@@ -48,7 +48,7 @@ func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Option
 }
 
 func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
-	im.index = newClaudeIndex()
+	im.index = newClaudeIndex(&im.Lines)
 	return im.Twice(ctx, r, im.index.line, im.line)
 }
 
@@ -56,7 +56,7 @@ func (im *claudeImport) run(ctx context.Context, r io.ReadSeeker) error {
 func (im *claudeImport) line(line []byte, number int, last bool) error {
 	rec := &im.native
 	*rec = claudeRecord{}
-	err := model.DecodeRecord(line, rec, last)
+	err := model.DecodeRecord(&im.Lines, line, rec, last)
 	if err == model.ErrBlank {
 		return nil
 	}

@@ -18,6 +18,7 @@ type claudeIndex struct {
 	short     indexRecord                // buffer for the next record
 	long      claudeRecord               // buffer for the next full record
 	requests  bool                       // the log records requests
+	lines     *jsonscan.Lines
 }
 
 type callKey struct{ session, call string }
@@ -91,8 +92,9 @@ func (m *indexMessage) Read(c *jsonscan.Cursor) bool {
 	})
 }
 
-func newClaudeIndex() *claudeIndex {
+func newClaudeIndex(lines *jsonscan.Lines) *claudeIndex {
 	return &claudeIndex{
+		lines:     lines,
 		usage:     make(map[callKey]claudeBest),
 		summaries: make(map[string]string),
 		firstTime: make(map[string]time.Time),
@@ -104,7 +106,7 @@ func newClaudeIndex() *claudeIndex {
 // line adds one line to the index. Pass 2 reports the lines that cannot be read.
 func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 	x.short = indexRecord{}
-	if model.DecodeRecord(line, &x.short, false) == nil {
+	if model.DecodeRecord(x.lines, line, &x.short, false) == nil {
 		x.short.unwrap()
 		x.requests = x.requests || x.short.Type == "api-request"
 		x.Add(number)

@@ -28,7 +28,7 @@ func FuzzReadRecord(f *testing.F) {
 func same[T any](t *testing.T, text []byte, read func(*T, *jsonscan.Cursor) bool) {
 	t.Helper()
 	got, want := new(T), new(T)
-	if jsonscan.ReadLine(text, func(c *jsonscan.Cursor) bool { return read(got, c) }) {
+	if new(jsonscan.Lines).Read(text, func(c *jsonscan.Cursor) bool { return read(got, c) }) {
 		if err := json.Unmarshal(text, want, jsonscan.Lenient); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s: %+v, want %+v, %v", text, got, want, err)
 		}

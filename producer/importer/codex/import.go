@@ -31,7 +31,8 @@ var codexTool = model.NewTool(model.FormatCodex)
 // meanwhile are left for the next import. The error is an error of r, of emit or of ctx. The
 // report lists problems of the log, also if Import returns an error.
 func Import(ctx context.Context, file string, r io.ReadSeeker, opts model.Options, emit func(*schema.Event) error) (model.Report, error) {
-	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit), index: newCodexIndex(opts.Growing, file), reader: newCodexReader(false, file)}
+	im := &codexImport{Writer: model.NewWriter(codexTool, file, opts, emit)}
+	im.index, im.reader = newCodexIndex(&im.Lines, opts.Growing, file), newCodexReader(&im.Lines, false, file)
 	first := true
 	err := im.Twice(ctx, r, im.index.read, func(text []byte, number int, last bool) error {
 		if first {

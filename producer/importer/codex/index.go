@@ -2,6 +2,7 @@ package codex
 
 import (
 	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 )
 
@@ -83,9 +84,9 @@ type codexBare struct {
 	edge bool // see codexCall
 }
 
-func newCodexIndex(growing bool, file string) *codexIndex {
+func newCodexIndex(lines *jsonscan.Lines, growing bool, file string) *codexIndex {
 	return &codexIndex{
-		reader: newCodexReader(true, file), wrong: make(map[int]*model.LineError), claims: codexClaims{growing: growing},
+		reader: newCodexReader(lines, true, file), wrong: make(map[int]*model.LineError), claims: codexClaims{growing: growing},
 		slices: make(map[int]codexSlice),
 	}
 }

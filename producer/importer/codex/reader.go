@@ -16,7 +16,7 @@ import (
 // record, and whether the line is a copy of another session's record. Each pass has its own
 // reader and gives it every line in file order.
 type codexReader struct {
-	brief   bool
+	parsing
 	session string     // session that the file name holds, "" without one
 	sliced  bool       // the session is a slice
 	first   codexSlice // first record of the session after its head
@@ -28,6 +28,12 @@ type codexReader struct {
 	repeats codexRepeats // repeated lines among lines with facts
 	entry   codexEntry   // buffer for the next line
 	last    time.Time    // time of the previous line
+}
+
+// parsing is the way in which the lines are parsed.
+type parsing struct {
+	lines *jsonscan.Lines
+	brief bool // reads the types of items, not their content, and does not name kinds or records
 }
 
 // copies finds copies of the records of an ancestor.
@@ -43,10 +49,9 @@ type naming struct {
 	ordinal int   // number of the previous line among lines of that time
 }
 
-// newCodexReader returns a reader of a file. A brief reader reads the types of items, not their
-// content, and does not name kinds or records.
-func newCodexReader(brief bool, file string) *codexReader {
-	return &codexReader{brief: brief, session: sessionOf(file), naming: naming{newest: math.MinInt64}}
+// newCodexReader returns a reader of a file.
+func newCodexReader(lines *jsonscan.Lines, brief bool, file string) *codexReader {
+	return &codexReader{parsing: parsing{lines, brief}, session: sessionOf(file), naming: naming{newest: math.MinInt64}}
 }
 
 // codexEntry is one parsed line. A line with facts sets one of the pointers.
@@ -81,7 +86,7 @@ func (r *codexReader) Read(text []byte, number int, last bool) (*codexEntry, err
 	var line codexLine
 	e := &r.entry
 	*e = codexEntry{brief: r.brief, items: e.items, events: e.events}
-	if err := line.Read(text, last, e.target); err != nil {
+	if err := line.Read(r.lines, text, last, e.target); err != nil {
 		return nil, err
 	}
 	if err := e.decode(text, &line); err != nil {

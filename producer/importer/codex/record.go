@@ -28,16 +28,16 @@ type codexPayload interface{ Read(c *jsonscan.Cursor) bool }
 
 // Read reads one line like [model.DecodeRecord]. If the type precedes the object and the line has
 // no error, Read decodes the object directly into the result of target.
-func (l *codexLine) Read(text []byte, last bool, target func(kind string) codexPayload) error {
+func (l *codexLine) Read(lines *jsonscan.Lines, text []byte, last bool, target func(kind string) codexPayload) error {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, model.ByteOrderMark))
 	if len(text) == 0 {
 		return model.ErrBlank
 	}
+	if lines.Read(text, func(c *jsonscan.Cursor) bool { return l.Members(c, target) }) {
+		return nil
+	}
 	if !utf8.Valid(text) {
 		return model.NewLineError(model.ReasonInvalidUTF8, "")
-	}
-	if jsonscan.ReadLine(text, func(c *jsonscan.Cursor) bool { return l.Members(c, target) }) {
-		return nil
 	}
 	*l = codexLine{} // an error in the line has priority over an error in a payload
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsonscan.Lenient)

@@ -22,7 +22,7 @@ func FuzzReadRecord(f *testing.F) {
 		text = bytes.TrimSpace(text)
 		var read, decoded codexLine
 		none := func(string) codexPayload { return nil }
-		if jsonscan.ReadLine(text, func(c *jsonscan.Cursor) bool { return read.Members(c, none) }) {
+		if new(jsonscan.Lines).Read(text, func(c *jsonscan.Cursor) bool { return read.Members(c, none) }) {
 			dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsonscan.Lenient)
 			if err := decoded.decode(dec); err != nil || !reflect.DeepEqual(read, decoded) {
 				t.Fatalf("%s: %+v, want %+v, %v", text, read, decoded, err)

@@ -24,18 +24,18 @@ type lineRecord[T any] interface {
 	Read(c *jsonscan.Cursor) bool
 }
 
-// DecodeRecord reads one line into rec, which must be zero. The error is ErrBlank or a
-// *LineError.
-func DecodeRecord[T any, R lineRecord[T]](line []byte, rec R, last bool) error {
+// DecodeRecord reads one line of a log into rec, which must be zero. Both passes over a log share
+// lines. The error is ErrBlank or a *LineError.
+func DecodeRecord[T any, R lineRecord[T]](lines *jsonscan.Lines, line []byte, rec R, last bool) error {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, ByteOrderMark))
 	if len(line) == 0 {
 		return ErrBlank
 	}
+	if lines.Read(line, rec.Read) {
+		return nil
+	}
 	if !utf8.Valid(line) {
 		return NewLineError(ReasonInvalidUTF8, "")
-	}
-	if jsonscan.ReadLine(line, rec.Read) {
-		return nil
 	}
 	*rec = *new(T)
 	err := json.Unmarshal(line, rec, jsonscan.Lenient)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/telling"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,6 +26,7 @@ type Writer struct {
 	Sessions map[string]*session
 	Threads  map[ThreadKey]*Thread
 	Failed   error // error of emit, which ends the import
+	Lines    jsonscan.Lines
 
 	lastSession string // session of the last fact
 	room

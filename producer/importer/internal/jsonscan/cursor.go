@@ -13,14 +13,9 @@ import (
 // [Streamed]. Each method starts at a value and ends after the value. The returned spans are
 // parts of the text.
 type Cursor struct {
-	text []byte
-	at   int
-}
-
-// ReadLine reads a line with the function read. ReadLine returns false if the line is not valid
-// or read refuses it. The strict decoder then finds the reason.
-func ReadLine(line []byte, read func(c *Cursor) bool) bool {
-	return jsontext.Value(line).IsValid(Lenient) && Decode(line, read)
+	text  []byte
+	at    int
+	words *words // nil for none
 }
 
 // Decode reads the object in value with the function read. Decode returns false if value is not
@@ -160,7 +155,12 @@ func (c *Cursor) Text(at *string) bool {
 	if value[0] != '"' && value[0] != 'n' {
 		return false
 	}
-	*at = TextOf(value)
+	text, own := value.Text()
+	if !own && c.words != nil {
+		*at = c.words.text(text)
+	} else {
+		*at = asString(text, own)
+	}
 	return true
 }
 

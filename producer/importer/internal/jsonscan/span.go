@@ -25,8 +25,12 @@ func (s Span) Kind() jsontext.Kind { return jsontext.Value(s).Kind() }
 
 // TextOf returns the text of a string, and the original text of any other value.
 func TextOf(value Span) string {
-	text, own := value.Text()
-	if own && len(text) > 0 { // no other value shares these bytes
+	return asString(value.Text())
+}
+
+// asString returns the string of a text. own reports that no other value shares the bytes.
+func asString(text []byte, own bool) string {
+	if own && len(text) > 0 {
 		return unsafe.String(unsafe.SliceData(text), len(text))
 	}
 	return string(text)

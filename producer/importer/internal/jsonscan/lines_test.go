@@ -22,18 +22,43 @@ var lined = map[string]bool{
 	`{"a":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: false,
 }
 
-func TestReadLine(t *testing.T) {
+// TestLines: both passes over a log accept the same lines.
+func TestLines(t *testing.T) {
 	t.Parallel()
-	for text, want := range lined {
-		if got := ReadLine([]byte(text), func(c *Cursor) bool { return c.Members(func([]byte) bool { return c.Skip() }) }); got != want {
-			t.Errorf("%s: %v", text, got)
+	var lines Lines
+	for pass := range 2 {
+		for text, want := range lined {
+			if got := lines.Read([]byte(text), func(c *Cursor) bool { return c.Members(func([]byte) bool { return c.Skip() }) }); got != want {
+				t.Errorf("pass %d: %s: %v", pass+1, text, got)
+			}
+		}
+		if text := "{\"a\":\"\xff\"}"; lines.Read([]byte(text), func(c *Cursor) bool { return c.Skip() }) {
+			t.Errorf("pass %d: %q is read", pass+1, text)
 		}
 	}
 }
 
-// FuzzReadLine: an accepted line gives the same values as the decoder. The decoder reads the
+// TestLinesText: a text is the same whether an earlier line had it, had another one in its place,
+// or had none.
+func TestLinesText(t *testing.T) {
+	t.Parallel()
+	var lines Lines
+	long := strings.Repeat("x", maxWordBytes+1)
+	for _, want := range []string{"ab", "ab", "", "axb", "ayb", "axb", "é", "a\\nb", "a\\nb", long, long + "y", "null"} {
+		text, wanted := `{"a":"`+want+`"}`, strings.ReplaceAll(want, `\n`, "\n")
+		if want == "null" {
+			text, wanted = `{"a":null}`, ""
+		}
+		got := "another text"
+		if !lines.Read([]byte(text), func(c *Cursor) bool { return c.Members(func([]byte) bool { return c.Text(&got) }) }) || got != wanted {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// FuzzLines: an accepted line gives the same values as the decoder. The decoder reads the
 // other lines.
-func FuzzReadLine(f *testing.F) {
+func FuzzLines(f *testing.F) {
 	for text := range lined {
 		f.Add([]byte(text))
 	}
@@ -46,7 +71,7 @@ func FuzzReadLine(f *testing.F) {
 		}
 		text = bytes.TrimSpace(text)
 		got, want := make(map[string]Span), make(map[string]Span)
-		if ReadLine(text, func(c *Cursor) bool {
+		if new(Lines).Read(text, func(c *Cursor) bool {
 			return c.Members(func(name []byte) bool {
 				value := c.Value()
 				got[string(name)] = value
