@@ -172,23 +172,31 @@ func (b *Browser) Press(t *testing.T, key string) {
 // A part of a drawing that is hidden from assistive software does not count: a table says the same.
 func (b *Browser) Walk(t *testing.T, address string) {
 	t.Helper()
+	for _, fault := range b.walk(t) {
+		t.Errorf("%s: %s", address, fault)
+	}
+}
+
+// walk returns what [Browser.Walk] reports.
+func (b *Browser) walk(t *testing.T) (faults []string) {
+	t.Helper()
 	Eval[bool](t, b, `document.activeElement.blur(), getSelection().removeAllRanges(), window.walked = new Set(), window.last = null, true`)
 	for range 5000 {
 		b.Press(t, "\t")
 		switch focused := Eval[string](t, b, walkStep); focused {
 		case "end":
 			if missed := Eval[string](t, b, walkMissed); missed != "" {
-				t.Errorf("%s: the Tab key does not reach\n%s", address, missed)
+				faults = append(faults, "the Tab key does not reach\n"+missed)
 			}
-			return
+			return faults
 		case "closed":
 			b.Press(t, "\r")
 		case "":
 		default:
-			t.Errorf("%s: nothing shows that the focus is on %s", address, focused)
+			faults = append(faults, "nothing shows that the focus is on "+focused)
 		}
 	}
-	t.Errorf("%s: the Tab key does not come to an end", address)
+	return append(faults, "the Tab key does not come to an end")
 }
 
 // walkStep says where the focus is: at the end of the page, on something closed, or on an element
@@ -200,7 +208,7 @@ const walkStep = `(() => {
 	if (at === document.body || at === null || window.walked.has(at)) return 'end'
 	window.walked.add(at)
 	const style = getComputedStyle(at)
-	if (style.outlineStyle === 'none' || style.outlineWidth === '0px') return at.outerHTML.slice(0, 120)
+	if (style.outlineStyle === 'none' || style.outlineWidth === '0px' || style.outlineColor === 'rgba(0, 0, 0, 0)') return at.outerHTML.slice(0, 120)
 	return at.tagName === 'SUMMARY' && !at.parentElement.open ? 'closed' : ''
 })()`
 
