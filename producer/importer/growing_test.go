@@ -52,7 +52,7 @@ func grow(t *testing.T, file string, versions [][]byte) {
 	t.Helper()
 	growing, whole := newTold(), newTold()
 	options := testOptions()
-	options.Growing = true
+	options.Growing, options.Titles = true, testTitles
 	var problems []model.Problem
 	for _, version := range versions {
 		report, err := importer.Import(t.Context(), model.FormatAuto, file, bytes.NewReader(version), options, growing.emit(t))

@@ -28,8 +28,10 @@ func TestTellings(t *testing.T) {
 		full.StoreText = true
 		other := bare
 		other.Count = nil
+		titled := bare
+		titled.Titles = testTitles
 		told := importAs(t, format, "log", text, bare).events
-		for name, opts := range map[string]model.Options{"text": full, "no counts": other} {
+		for name, opts := range map[string]model.Options{"text": full, "no counts": other, "titles": titled} {
 			again := importAs(t, format, "log", text, opts).events
 			if len(again) != len(told) {
 				t.Fatalf("%s, %s: %d facts instead of %d", log, name, len(again), len(told))

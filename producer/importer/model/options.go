@@ -1,6 +1,9 @@
 package model
 
-import "github.com/ctxledger/ctxledger/schema"
+import (
+	"github.com/ctxledger/ctxledger/producer/title"
+	"github.com/ctxledger/ctxledger/schema"
+)
 
 // Options configure an import. The zero value imports without tenant, digests, token counts and
 // text.
@@ -20,6 +23,9 @@ type Options struct {
 	// StoreText puts text into the events, up to the size limit of an event. The default is off:
 	// the events hold digests, sizes and token counts.
 	StoreText bool
+	// Titles makes titles that name a tool's argument or the first words of a prompt. With nil, titles
+	// say what kind of item it is. A maker that gives other titles than before needs another [Revision].
+	Titles *title.Maker
 	// Rewritten is a mark of a log that was rewritten after an import stored facts of it. It makes the
 	// log another telling, so its facts conflict with none of those.
 	Rewritten string

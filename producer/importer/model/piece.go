@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
+	"github.com/ctxledger/ctxledger/producer/title"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -19,7 +20,7 @@ type Piece struct {
 	Layer    layer
 	ItemType string
 	Role     string
-	Title    string
+	Title    string // what kind of piece it is, see [session.title]
 	Function string
 	ToolCall string
 	Mime     string
@@ -56,7 +57,7 @@ func (w *Writer) Piece(o *Origin, p *Piece, call string) (*schema.ItemAdded, err
 	said := o.said()
 	item, entryFact := &w.item, &w.entry
 	*item = schema.ItemAdded{Common: schema.Common{Metadata: said}, Item: schema.Item{
-		ItemID: p.ID, ContextKind: p.Kind, Title: p.Title, Layer: p.Layer.String(), Role: p.Role, MimeType: p.Mime,
+		ItemID: p.ID, ContextKind: p.Kind, Title: t.Session.title(w.Opts.Titles, p), Layer: p.Layer.String(), Role: p.Role, MimeType: p.Mime,
 		ContentMode: schema.ContentRef, ContentRef: o.ref(),
 		ByteSize: p.Size, Visibility: modelSees,
 	}}
@@ -160,6 +161,29 @@ func (w *Writer) noteTool(t *Thread, p *Piece) {
 		delete(t.Session.Tools, p.ToolCall) // a call has one answer
 		w.Report.tool(t.Key.Session, p.ToolCall, toolAnswered)
 	}
+}
+
+// title returns the title of a piece. With a maker, this is the argument of its tool or its first words,
+// and a result has the title of its call. Otherwise it is what kind of piece it is.
+func (s *session) title(maker *title.Maker, p *Piece) string {
+	own := ""
+	switch {
+	case maker == nil || p.withheld:
+	case p.ItemType == ItemFunctionOutput && p.ToolCall != "":
+		own = s.titles[p.ToolCall]
+		delete(s.titles, p.ToolCall) // a call has one answer
+	case p.Text == nil:
+	case p.ItemType == ItemFunctionCall:
+		if own = maker.Call(p.Function, *p.Text, s.folder); own != "" && p.ToolCall != "" {
+			s.titles[p.ToolCall] = own
+		}
+	case p.Kind == "user_message":
+		own = maker.Prompt(*p.Text)
+	}
+	if own != "" {
+		return own
+	}
+	return p.Title
 }
 
 // The item types of the log (seed 003); anything else is prefix:name.

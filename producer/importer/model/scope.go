@@ -20,6 +20,9 @@ func (w *Writer) Open(o *Origin, s Scope) error {
 	}
 	t.Opened = true
 	t.Session.Last = o.At
+	if t.Session.folder == "" {
+		t.Session.folder = s.Local["cwd"]
+	}
 	fact := &schema.ScopeOpened{
 		Common: schema.Common{Metadata: o.metadata()},
 		RunID:  t.Key.Thread, ParentRunID: t.ParentRun, RootRunID: t.RootRun, ThreadID: t.Key.Thread, ParentThreadID: s.ParentThread,

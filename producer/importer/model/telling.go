@@ -19,6 +19,9 @@ func (o Options) Telling() string {
 		texts = "text"
 	}
 	options := fmt.Appendf(nil, "%s %s %t %d", o.Key.ID, o.Equality.ID, o.Count != nil, o.maxLineBytes())
+	if o.Titles != nil {
+		options = append(options, " titles"...)
+	}
 	if o.Rewritten != "" {
 		options = fmt.Appendf(options, " %s", o.Rewritten)
 	}

@@ -59,8 +59,10 @@ type lineage struct {
 
 // session is the state that the threads of one session share.
 type session struct {
-	Tools map[string]string // tool call without a result → name of its function
-	Last  time.Time
+	Tools  map[string]string // tool call without a result → name of its function
+	titles map[string]string // tool call without a result → title, with Options.Titles
+	folder string            // working directory, "" when it is unknown
+	Last   time.Time
 }
 
 func newThread(tool string, key ThreadKey, s *session) *Thread {
@@ -101,7 +103,8 @@ func (t *Thread) First(record uint64) bool { return t.seen.Add(record) }
 
 // End frees the memory of the thread after its last fact.
 func (t *Thread) End() {
-	t.seen, t.Calls, t.Log, t.covered, t.lineage, t.Session.Tools = hashset.IDSet{}, hashset.HashSet{}, ItemLog{}, nil, lineage{}, nil
+	t.seen, t.Calls, t.Log, t.covered, t.lineage = hashset.IDSet{}, hashset.HashSet{}, ItemLog{}, nil, lineage{}
+	t.Session.Tools, t.Session.titles = nil, nil
 }
 
 // ids returns the correlation of a fact of the thread.

@@ -168,7 +168,7 @@ func (w *Writer) Thread(key ThreadKey) (t *Thread, isNew bool) {
 	}
 	s := w.Sessions[key.Session]
 	if s == nil {
-		s = &session{Tools: make(map[string]string)}
+		s = &session{Tools: make(map[string]string), titles: make(map[string]string)}
 		w.Sessions[key.Session] = s
 	}
 	t = newThread(w.tool.name, key, s)

@@ -30,6 +30,7 @@ type importFlags struct {
 	tenant    string
 	output    string
 	storeText bool
+	titles    *bool // nil: only for the ledger of `up`
 	noWait    bool
 	again     bool
 	follow    bool
@@ -38,6 +39,7 @@ type importFlags struct {
 func ImportCommand(a *cli.App) *cobra.Command {
 	var flags importFlags
 	var format model.Format
+	var titles bool
 	cmd := &cobra.Command{
 		Use:   "import FORMAT PATH…",
 		Short: "Turn session logs that you already have into facts",
@@ -56,6 +58,11 @@ func ImportCommand(a *cli.App) *cobra.Command {
 Logs of any size are read as a stream. Text is stored only with --store-text; digests,
 sizes and token counts are always stored. Facts that a log lacks stay unknown. For
 example, SWE-agent logs have no times.
+
+In the ledger of ` + "`ctxledger up`" + `, titles name what an item is about, in at most 80 characters:
+"Read src/app.go", "Bash go test ./...", or the first words of a prompt. Secrets that the
+rules of gitleaks find are replaced. On other servers, titles say only "Read call" or "User
+prompt", unless --titles is given. --titles=false leaves the words out everywhere.
 
 The import says at its end what the model calls cost by ` + "`ctxledger prices`" + `, and which cache
 breaks cost most of it.
@@ -115,12 +122,16 @@ listed and are no error. -o json prints totals, and counts records without facts
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("titles") {
+				flags.titles = &titles
+			}
 			return importLogs(cmd.Context(), a, format, args[1:], flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
 	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
+	f.BoolVar(&titles, "titles", false, "name an item by its tool's argument or its first words, without secrets\n(default: in the ledger of up)")
 	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
 	f.BoolVar(&flags.again, "again", false, "publish all facts, also those that earlier imports remember")
 	f.BoolVar(&flags.follow, "follow", false, "go on as the logs grow, until interrupted")
