@@ -80,7 +80,7 @@ var house = []room{
 	{path: "producer/importer", may: []string{"schema"}, tests: []string{"producer/redact", "producer/title", "producer/capture/dialect", "producer/producertest/modelserver", "producer/producertest/realclient"}},
 	{path: "producer/capture/dialect", may: []string{"schema"}, tests: []string{"producer/producertest/modelserver", "producer/producertest/realclient"}},
 	{path: "producer/capture/frame"},
-	{path: "producer/capture/observe", may: []string{"schema", "producer/capture/dialect"}},
+	{path: "producer/capture/observe", may: []string{"schema", "producer/title", "producer/capture/dialect"}, tests: []string{"producer/redact"}},
 	{path: "producer/capture/proxy", may: []string{"producer/capture"}, tests: []string{"schema", "producer", "deploy/embedded"}},
 	{path: "producer/capture", may: []string{"schema", "producer"}, not: []string{"producer/importer", "producer/outbox", "producer/secrets"}, tests: []string{"producer/secrets"}},
 	{path: "producer/internal/bustest", may: []string{"schema", "nats", "deploy/embedded"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/redact"
+	"github.com/ctxledger/ctxledger/producer/title"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -36,6 +37,9 @@ type Config struct {
 	Counter *window.Counter
 	// StoreText stores readable texts inline.
 	StoreText bool
+	// Titles makes the titles of tool calls, results and prompts. Nil leaves the words of a request out
+	// of titles.
+	Titles *title.Maker
 	// Altered says that clients behave in another way because of the capture, as clients do
 	// whose base URL is not their provider's.
 	Altered bool

@@ -31,7 +31,7 @@ func (r *Recorder) record(t *Tap) error {
 	next := session.Clone()
 	call := observe.Call{
 		At: t.at, Agent: t.head.agent, RequestID: t.head.requestID, Fidelity: schema.FidelityWire,
-		Altered: r.config.Altered, Partial: partial, StoreText: r.config.StoreText,
+		Altered: r.config.Altered, Partial: partial, StoreText: r.config.StoreText, Titles: r.config.Titles,
 	}
 	if t.reported {
 		call.Fidelity, call.Altered, call.Telling = schema.FidelityReported, false, ":reported"

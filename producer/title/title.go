@@ -137,7 +137,7 @@ func end(path string, limit int) string {
 // servers.
 var given = []string{
 	"command", "cmd", "action", "pattern", "query", "q", "url", "uri", "file_path", "path", "notebook_path", "filename",
-	"skill", "title", "id", "description", "subject", "prompt", "name",
+	"skill", "title", "description", "subject", "prompt", "name",
 }
 
 // paths are the arguments that are a path.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
@@ -27,7 +28,7 @@ func (o *observation) items(list []seen) {
 		o.s.Items[key] = b.Sum
 		size := int64(len(b.from.Raw))
 		item := schema.Item{
-			ItemID: b.Item, ContextKind: b.Kind, Layer: string(b.Layer), Role: b.Role, Title: b.from.Name,
+			ItemID: b.Item, ContextKind: b.Kind, Layer: string(b.Layer), Role: b.Role, Title: o.title(b.from),
 			ContentMode: schema.ContentOpaque, ByteSize: &size, TokenEstimate: b.tokens(), Estimator: b.estimator,
 		}
 		if b.from.Readable() {
@@ -46,6 +47,25 @@ func (o *observation) items(list []seen) {
 			f.Fact = &schema.ItemAdded{Item: item}
 		}
 	}
+}
+
+// title returns the title of a block. A result has the title of its call, which the request has, too.
+func (o *observation) title(b *dialect.Block) (own string) {
+	m := o.c.Titles
+	switch {
+	case m == nil || !b.Readable():
+	case b.Kind == "user_message":
+		own = m.Prompt(string(b.Text))
+	case b.Kind == "tool_call":
+		own = m.Call(b.Name, string(b.Text), "")
+	case b.Kind == "tool_result" && b.ID != "":
+		for i := range o.x.Request.Blocks {
+			if call := &o.x.Request.Blocks[i]; call.Kind == "tool_call" && call.ID == b.ID && call.Readable() {
+				own = m.Call(call.Name, string(call.Text), "")
+			}
+		}
+	}
+	return cmp.Or(own, b.Name)
 }
 
 // assembly records the window: whole, or what follows the blocks that it shares with the

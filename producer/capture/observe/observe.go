@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
+	"github.com/ctxledger/ctxledger/producer/title"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -18,6 +19,7 @@ type Call struct {
 	Altered   bool            // the client behaves in another way because of the capture
 	Partial   []string        // reasons why the exchange is known only partly
 	StoreText bool            // store readable text inline
+	Titles    *title.Maker    // makes the titles of tool calls, results and prompts; nil for the tools' names
 	// Telling ends the id of the call, so that several records of one call have ids of their own.
 	// "" is for the records of a capture.
 	Telling string

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
+	"github.com/ctxledger/ctxledger/producer/title"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -29,6 +30,7 @@ type rig struct {
 	at      time.Time
 	calls   int
 	facts   []Fact
+	titles  *title.Maker
 }
 
 func newRig(t interface {
@@ -65,7 +67,7 @@ func (r *rig) send(body, answer string) []Fact {
 	}
 	x.Answer = a.Answer()
 	r.at = r.at.Add(time.Second)
-	facts := r.session.Observe(&r.reader, x, Call{At: r.at, Agent: "test", Fidelity: schema.FidelityWire})
+	facts := r.session.Observe(&r.reader, x, Call{At: r.at, Agent: "test", Fidelity: schema.FidelityWire, Titles: r.titles})
 	r.facts = append(r.facts, facts...)
 	for i := range facts {
 		r.valid(&facts[i])

@@ -143,7 +143,7 @@ func (im *bodyImport) line(line []byte, number int, last bool) error {
 	s.last = at
 	return im.observe(s, x, observe.Call{
 		At: at, Agent: agent, RequestID: e.RequestID, Fidelity: schema.FidelitySerialized, Partial: partial,
-		StoreText: im.Opts.StoreText, Telling: ending,
+		StoreText: im.Opts.StoreText, Titles: im.Opts.Titles, Telling: ending,
 	}, number)
 }
 

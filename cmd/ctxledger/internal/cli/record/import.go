@@ -30,7 +30,7 @@ type importFlags struct {
 	tenant    string
 	output    string
 	storeText bool
-	titles    *bool // nil: only for the ledger of `up`
+	titles    cli.Titles
 	noWait    bool
 	again     bool
 	follow    bool
@@ -39,7 +39,6 @@ type importFlags struct {
 func ImportCommand(a *cli.App) *cobra.Command {
 	var flags importFlags
 	var format model.Format
-	var titles bool
 	cmd := &cobra.Command{
 		Use:   "import FORMAT PATH…",
 		Short: "Turn session logs that you already have into facts",
@@ -122,16 +121,13 @@ listed and are no error. -o json prints totals, and counts records without facts
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("titles") {
-				flags.titles = &titles
-			}
 			return importLogs(cmd.Context(), a, format, args[1:], flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
 	f.BoolVar(&flags.storeText, "store-text", false, "store the text of the items, too")
-	f.BoolVar(&titles, "titles", false, "name an item by its tool's argument or its first words, without secrets\n(default: in the ledger of up)")
+	flags.titles.Flag(f)
 	f.BoolVar(&flags.noWait, "no-wait", false, "return once the stream has the facts, without waiting for the tables")
 	f.BoolVar(&flags.again, "again", false, "publish all facts, also those that earlier imports remember")
 	f.BoolVar(&flags.follow, "follow", false, "go on as the logs grow, until interrupted")

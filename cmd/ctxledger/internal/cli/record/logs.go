@@ -16,8 +16,6 @@ import (
 	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/producer/publish"
-	"github.com/ctxledger/ctxledger/producer/secrets"
-	"github.com/ctxledger/ctxledger/producer/title"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -69,23 +67,11 @@ func openImport(ctx context.Context, a *cli.App, format model.Format, flags impo
 			return int64(count.Tokens), count.Estimator
 		},
 	}
-	if im.options.Titles, err = titlesFor(a, flags); err != nil {
+	if im.options.Titles, err = a.TitleMaker(flags.titles); err != nil {
 		return nil, err
 	}
 	im.stream, err = openStream(ctx, a, flags)
 	return im, err
-}
-
-// titlesFor returns what makes the titles of an import, nil where titles must not hold words of a log.
-func titlesFor(a *cli.App, flags importFlags) (*title.Maker, error) {
-	if wanted := flags.titles; wanted != nil && !*wanted || wanted == nil && a.NamesNATS() {
-		return nil, nil
-	}
-	rules, err := secrets.New()
-	if err != nil {
-		return nil, err
-	}
-	return &title.Maker{Detector: rules}, nil
 }
 
 func openStream(ctx context.Context, a *cli.App, flags importFlags) (*streamSide, error) {

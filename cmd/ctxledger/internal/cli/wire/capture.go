@@ -37,8 +37,10 @@ one is used, and a line reports it. "ctxledger up" records on this port, too; us
 capture for further providers, for text, and for a ledger that runs elsewhere.
 
 No header but the session, the request id and the user agent is read; credentials are
-never recorded. Text is stored only with --store-text. When the ledger is away, facts
-wait in an outbox in the data folder. An agent never waits for it.
+never recorded. Text is stored only with --store-text. In the ledger of "ctxledger up",
+titles name a tool's argument or a prompt's first words, without secrets; --titles=false
+leaves them out. When the ledger is away, facts wait in an outbox in the data folder. An
+agent never waits for it.
 
 Clients behave in another way when the host is not their provider's; their sessions
 say client_altered. To record a client without a change, use "ctxledger run".

@@ -28,11 +28,13 @@ import (
 type recordFlags struct {
 	tenant    string
 	storeText bool
+	titles    cli.Titles
 }
 
 func (r *recordFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&r.tenant, "tenant", schema.DefaultTenant, "whose sessions these are")
 	f.BoolVar(&r.storeText, "store-text", false, "store the text of the items, too")
+	r.titles.Flag(f)
 }
 
 func (r *recordFlags) check() error {
@@ -96,6 +98,10 @@ func open(ctx context.Context, a *cli.App, address string, flags recordFlags, al
 	if err != nil {
 		return nil, err
 	}
+	titles, err := a.TitleMaker(flags.titles)
+	if err != nil {
+		return nil, err
+	}
 	if r.box, r.folder, err = openOutbox(a.Flags.Data, slots); err != nil {
 		return nil, err
 	}
@@ -117,7 +123,7 @@ func open(ctx context.Context, a *cli.App, address string, flags recordFlags, al
 	}
 	r.Recorder, err = capture.Open(ctx, capture.Config{
 		Transport: publish.NewOutboxTransport(r.publisher, 0), Instance: r.box.Instance(), Tenant: flags.tenant, Keys: ring,
-		Folder: filepath.Join(r.folder, "sessions"), Marks: marks, Detector: rules, StoreText: flags.storeText, Altered: altered,
+		Folder: filepath.Join(r.folder, "sessions"), Marks: marks, Detector: rules, StoreText: flags.storeText, Titles: titles, Altered: altered,
 		Log: a.Log(),
 	})
 	return r, err

@@ -49,8 +49,9 @@ folder, one is started and stopped again. When the ledger fails, facts wait in a
 in the data folder. The agent never waits for it. Standard error has the address of
 the session's page first, and the last window as a bar at the end.
 
-Text is stored only with --store-text; credentials are never recorded. Calls by
-WebSocket are recorded for the OpenAI Responses API. Other connections that change
+Text is stored only with --store-text; credentials are never recorded. In the ledger of
+"ctxledger up", titles name a tool's argument or a prompt's first words, without secrets;
+--titles=false leaves them out. Calls by WebSocket are recorded for the OpenAI Responses API. Other connections that change
 their protocol pass unread; they are counted.`,
 		Example: `  ctxledger run -- claude
   ctxledger run -- codex exec "fix the test"
