@@ -220,6 +220,9 @@ var planning = clickhouse.Settings{
 	// Deriving comparisons from others took a quarter of the time of the queries about
 	// caches, and no other was slower without.
 	"optimize_and_compare_chain": 0,
+	// With FINAL, a condition on the key is tested before the other columns are read. The server moves no
+	// other condition: equal keys then still collapse to the newest row.
+	"optimize_move_to_prewhere_if_final": 1,
 	// With the default, a query has one thread if the server has less free memory than this for
 	// each. The embedded server has two gibibytes: all queries had one thread.
 	"max_threads_min_free_memory_per_thread": 0,
