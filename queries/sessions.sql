@@ -12,8 +12,8 @@
 --   model       String  text  = ''                only sessions with calls of this model; '' means all models
 --   day         String  text  = ''                only sessions whose last fact is of this day in UTC, such as
 --       2026-01-31; '' means all days
---   before      String  time  = ''                only sessions that come after this ended_at in the answer; '' means
---       all sessions
+--   before      String  time  = ''                only sessions that come after this ended_at in the answer;
+--       1970-01-01T00:00:00Z for NULL; '' means all sessions
 --   before_tenant   String  id  = ''              of the sessions with ended_at before, those after this tenant
 --   before_session  String  id  = ''              and this session
 --   limit       UInt32  rows  = 100  [1..100000]  maximum number of rows
@@ -22,8 +22,8 @@
 --   session_id         id        the session
 --   agents             text      agents of the session
 --   models             text      models of its calls
---   started_at         time      time of the first fact
---   ended_at           time      time of the last fact
+--   started_at         time      time of the first fact; NULL if the log has no times
+--   ended_at           time      time of the last fact; NULL if the log has no times
 --   turns              count     number of turns
 --   runs               count     number of runs
 --   calls              count     model calls
@@ -60,6 +60,9 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
         {session_id:String} != ''
             OR (tenant, session_id) IN
             (
+                WITH if(
+                    max(newest) < toDateTime64('1971-01-01', 9, 'UTC'), toDateTime64(0, 9, 'UTC'), max(newest)
+                ) AS ended
                 SELECT tenant, session_id
                 FROM
                 (
@@ -84,10 +87,10 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
                     AND ({day:String} = '' OR toString(toDate(max(newest), 'UTC')) = {day:String})
                     AND (
                         {before:String} = ''
-                            OR max(newest) < toDateTime64OrNull({before:String}, 9, 'UTC')
-                            OR max(newest) = toDateTime64OrNull({before:String}, 9, 'UTC')
+                            OR ended < toDateTime64OrNull({before:String}, 9, 'UTC')
+                            OR ended = toDateTime64OrNull({before:String}, 9, 'UTC')
                                 AND (tenant, session_id) > ({before_tenant:String}, {before_session:String}))
-                ORDER BY max(newest) DESC, tenant, session_id
+                ORDER BY ended DESC, tenant, session_id
                 LIMIT {limit:UInt32}
             ))
 ORDER BY ended_at DESC, tenant, session_id

@@ -16,8 +16,8 @@
 --   session_id     id      the session
 --   task_id        id      the task
 --   attempt_id     id      the attempt; empty for none
---   started_at     time    time of the first fact
---   ended_at       time    time of the last fact
+--   started_at     time    time of the first fact; NULL if the log has no times
+--   ended_at       time    time of the last fact; NULL if the log has no times
 --   run_ids        id      runs that worked on it
 --   turns          count   number of turns
 --   steps          count   number of steps
@@ -31,7 +31,9 @@
 --   gaps           count   detected gaps
 --   facts          count   number of facts
 SELECT
-    tenant, session_id, task_id, attempt_id, min(at) AS started_at, max(at) AS ended_at,
+    tenant, session_id, task_id, attempt_id,
+    minOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS started_at,
+    maxOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS ended_at,
     arraySort(groupUniqArrayIf(run, run != '')) AS run_ids, uniqExactIf(turn_id, turn_id != '') AS turns,
     uniqExactIf(step_id, step_id != '') AS steps, uniqExactIf(tool_call_id, tool_call_id != '') AS tool_calls,
     uniqExactIf(action_id, action_id != '') AS actions, countIf(kind = 'call') AS calls,
@@ -65,5 +67,5 @@ WHERE task_id != ''
     AND ({run_id:String} = '' OR run = {run_id:String})
     AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
 GROUP BY tenant, session_id, task_id, attempt_id
-ORDER BY started_at DESC, tenant, session_id, task_id, attempt_id
+ORDER BY min(at) DESC, tenant, session_id, task_id, attempt_id
 LIMIT {limit:UInt32}

@@ -15,14 +15,16 @@
 --   session_id             id      the session
 --   thread_id              id      the thread
 --   turn_id                id      the turn
---   started_at             time    time of the first call
+--   started_at             time    time of the first call; NULL if the log has no times
 --   calls                  count   number of model calls
 --   last_call_id           id      the last call of the turn
 --   last_window_tokens     tokens  billed window of the last call; NULL if not known
 --   last_estimated_tokens  tokens  estimated window of the last call
 --   output_tokens          tokens  output of all calls
 SELECT
-    tenant, session_id, thread_id, turn_id, min(event_time) AS started_at, uniqExact(call_id) AS calls,
+    tenant, session_id, thread_id, turn_id,
+    minOrNullIf(event_time, event_time >= toDateTime64('1971-01-01', 9, 'UTC')) AS started_at,
+    uniqExact(call_id) AS calls,
     argMax(call_id, thread_order) AS last_call_id, max((thread_order, window_tokens)).2 AS last_window_tokens,
     max((thread_order, estimated_tokens)).2 AS last_estimated_tokens, sum(output) AS output_tokens
 FROM
@@ -65,4 +67,4 @@ FROM
         AND call_id NOT IN (SELECT call_id FROM calls WHERE session_id = {session_id:String})
 )
 GROUP BY tenant, session_id, thread_id, turn_id
-ORDER BY started_at, turn_id
+ORDER BY min(event_time), turn_id

@@ -3,14 +3,16 @@
 -- The view reads the table of events. Most columns of recorded_events would be planned
 -- for nothing, which takes longer than to read the rows of a session.
 --
+-- Importers of logs without times count facts in microseconds from 1970. Such a time is no time.
+--
 -- Needs: call_costs, events, retold.
 --
 --   tenant             LowCardinality(String)  id
 --   session_id         String                  id
 --   agents             Array(String)           text
 --   models             Array(String)           text
---   started_at         DateTime64(9, 'UTC')    time
---   ended_at           DateTime64(9, 'UTC')    time
+--   started_at         Nullable(DateTime64(9, 'UTC'))  time  NULL where the log of the session has no times
+--   ended_at           Nullable(DateTime64(9, 'UTC'))  time  the same
 --   events             UInt64                  count
 --   turns              UInt64                  count
 --   runs               UInt64                  count
@@ -45,7 +47,8 @@
 CREATE OR REPLACE VIEW session_summary AS
 SELECT
     tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
-    min(at) AS started_at, max(at) AS ended_at, countIf(kind != '') AS events,
+    minOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS started_at,
+    maxOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS ended_at, countIf(kind != '') AS events,
     uniqExactIf(turn_id, turn_id != '') AS turns, uniqExactIf(run_id, run_id != '') AS runs,
     uniqExactIf(thread_id, thread_id != '') AS threads,
     countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,

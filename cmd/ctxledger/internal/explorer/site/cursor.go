@@ -25,6 +25,14 @@ func (c cursor) String() string {
 
 var errCursor = &wrongRequest{errors.New("the cursor is not one of an earlier answer: take it from the Link header, or leave it out")}
 
+// ended returns the place of a session in that order. Sessions without times come last.
+func ended(at time.Time) string {
+	if at.IsZero() {
+		at = time.Unix(0, 0)
+	}
+	return at.UTC().Format(time.RFC3339Nano)
+}
+
 func parseCursor(text string) (c cursor, err error) {
 	bytes, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.SplitN(string(bytes), "\n", 3)
@@ -55,7 +63,8 @@ func (l *lastRow) Values() []any {
 }
 
 // cursor returns the cursor after the last row.
-func (l *lastRow) cursor() (c cursor) {
+func (l *lastRow) cursor() cursor {
+	c := cursor{ended: ended(time.Time{})}
 	for i, column := range l.Columns() {
 		if i >= len(l.values) {
 			break
@@ -63,7 +72,7 @@ func (l *lastRow) cursor() (c cursor) {
 		switch v := l.values[i].(type) {
 		case time.Time:
 			if column.Name == "ended_at" {
-				c.ended = v.UTC().Format(time.RFC3339Nano)
+				c.ended = ended(v)
 			}
 		case string:
 			switch column.Name {

@@ -68,7 +68,7 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	}
 	if len(rows) == limit {
 		last := rows[limit-1]
-		q.Set("after", cursor{last.Moment("ended_at").UTC().Format(time.RFC3339Nano), last.Text("tenant"), last.Text("session_id")}.String())
+		q.Set("after", cursor{ended(last.Moment("ended_at")), last.Text("tenant"), last.Text("session_id")}.String())
 		content.Next = with("/", q)
 	}
 	return shown{kind: "sessions", page: view.Page{Title: "Sessions", Nav: "sessions", Content: content}}, nil

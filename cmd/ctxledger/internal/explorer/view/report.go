@@ -27,7 +27,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"bounded":     bounded,
-	"minute":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+	"minute":      minute,
 	"stamp":       stamp,
 	"add":         func(a, b float64) float64 { return a + b },
 	"add1":        func(n int) int { return n + 1 },
@@ -113,4 +113,12 @@ func asset(name string) string {
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// minute returns a time to the minute in UTC, "" for an unknown time.
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
 }
