@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -217,4 +218,34 @@ func TestStoppedForAReason(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream that the operator gave a limit shows it. At the limit the server refuses events, and
+// what the stream has is projected.
+func TestStreamAtItsLimit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	writer, read := f.measured()
+	f.publishMix(0, 20)
+	f.follow(writer)
+	f.await("the size is known", func() bool { bytes, _ := read("stream_bytes"); return bytes > 0 })
+	if _, has := read("stream_limit_bytes"); has {
+		t.Error("a stream without a limit shows one")
+	}
+	stream := f.stream()
+	config := stream.CachedInfo().Config
+	info, err := stream.Info(t.Context())
+	f.must(err)
+	config.MaxBytes, config.Discard = int64(info.State.Bytes)+1, jetstream.DiscardNew
+	_, err = f.js.UpdateStream(t.Context(), config)
+	f.must(err)
+	f.await("the limit is known", func() bool { limit, _ := read("stream_limit_bytes"); return limit == float64(config.MaxBytes) })
+	bytes, _ := read("stream_bytes")
+	if bytes <= 0.85*float64(config.MaxBytes) {
+		t.Errorf("the stream has %v of %d bytes: no alert", bytes, config.MaxBytes)
+	}
+	if _, err := f.js.Publish(t.Context(), "ctx.v1.acme.s.x.log.appended", []byte("{}")); err == nil {
+		t.Error("a full stream took an event")
+	}
+	f.await("the stream is projected", func() bool { lag, known := read("lag_events"); return known && lag == 0 })
 }

@@ -18,6 +18,8 @@ type Lag struct {
 	Age       time.Duration // of the oldest event that is not in the ledger; 0 when level
 	Committed uint64        // last sequence that is in the ledger
 	Behind    int           // replicas of the stream that lack messages or do not answer
+	Bytes     uint64        // that the stream takes, in one replica
+	Limit     int64         // of the stream in bytes; at most 0 for no limit
 }
 
 // LagMeter measures the lag independently of the projector. LagMeter asks the stream, and it
@@ -111,7 +113,10 @@ func (l *LagMeter) Measure(ctx context.Context, from LagSource) (Lag, error) {
 		return Lag{}, err
 	}
 	info := stream.CachedInfo()
-	lag := Lag{Committed: l.committed, Events: info.State.LastSeq - min(info.State.LastSeq, l.committed), Behind: len(streamio.ReplicasIn(info).Behind)}
+	lag := Lag{
+		Committed: l.committed, Events: info.State.LastSeq - min(info.State.LastSeq, l.committed),
+		Behind: len(streamio.ReplicasIn(info).Behind), Bytes: info.State.Bytes, Limit: info.Config.MaxBytes,
+	}
 	if lag.Events == 0 {
 		return lag, nil
 	}

@@ -46,6 +46,8 @@ var (
 	lagSecondsDesc   = liveDesc("lag_seconds", "Age of the oldest event that is not in the ledger yet, by the stream's time; 0 when level.")
 	committedDesc    = liveDesc("committed_sequence", "Last sequence of the stream that is in the ledger.")
 	replicasDesc     = liveDesc("replicas_behind", "Replicas of the stream that lack messages or do not answer.")
+	bytesDesc        = liveDesc("stream_bytes", "Bytes that the stream takes, in one replica.")
+	limitDesc        = liveDesc("stream_limit_bytes", "Limit of the stream in bytes; absent without a limit.")
 	leaseHeldDesc    = liveDesc("lease_held", "1 while this process holds the stream's lease.")
 	leaseEpochDesc   = liveDesc("lease_epoch", "Epoch of the lease that this process holds.")
 	heartbeatAgeDesc = liveDesc("lease_heartbeat_age_seconds", "Time since the lease that this process holds was last renewed.")
@@ -104,7 +106,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 		c.Describe(ch)
 	}
 	for _, d := range []*prometheus.Desc{
-		lagEventsDesc, lagSecondsDesc, committedDesc, replicasDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
+		lagEventsDesc, lagSecondsDesc, committedDesc, replicasDesc, bytesDesc, limitDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
 	} {
 		ch <- d
 	}
@@ -145,6 +147,10 @@ func (g Gauges) collect(send func(d *prometheus.Desc, value float64, labels ...s
 		send(lagSecondsDesc, g.Lag.Age.Seconds())
 		send(committedDesc, float64(g.Lag.Committed))
 		send(replicasDesc, float64(g.Lag.Behind))
+		send(bytesDesc, float64(g.Lag.Bytes))
+		if g.Lag.Limit > 0 {
+			send(limitDesc, float64(g.Lag.Limit))
+		}
 	}
 	send(leaseHeldDesc, truth(g.LeaseHeld))
 	if g.LeaseHeld {
