@@ -58,6 +58,9 @@ func (p *Projector) Health() Health {
 			h.Failing = time.Since(failing.since)
 		}
 	}
+	if trouble := p.leaseTrouble.Load(); h.Waiting == "" && trouble != nil && !p.overcame(*trouble) {
+		h.Waiting, h.Failing = trouble.step, time.Since(trouble.since)
+	}
 	if reason := p.reason.Load(); reason != nil && h.State != Projecting {
 		h.Reason = *reason
 	}
@@ -76,6 +79,23 @@ type health struct {
 	ready     atomic.Bool
 	committed atomic.Uint64 // last committed sequence
 	counts    counts
+	// leaseTrouble is kept after its end; see overcame.
+	leaseTrouble atomic.Pointer[leaseTrouble]
+}
+
+// leaseTrouble is a series of failed attempts to get or to keep the lease, such as in a full store.
+type leaseTrouble struct {
+	since, last time.Time
+	step        string // the step that failed last, with its cause
+}
+
+// overcame reports whether the lease was changed since the last failure, or nothing failed for a
+// minute.
+func (h *health) overcame(t leaseTrouble) bool {
+	if own := h.held.Load(); own != nil && own.Renewed().After(t.last) {
+		return true
+	}
+	return time.Since(t.last) > time.Minute
 }
 
 // Stream returns the name of the stream that is projected.
@@ -210,6 +230,11 @@ func (h *health) countFailure(now time.Time) {
 func (s *shared) leaseFailed(step string, err error) {
 	f := metrics.LeaseFailure(err)
 	s.meter().Retry(f)
+	trouble := leaseTrouble{since: time.Now(), last: time.Now(), step: step + ": " + f.String()}
+	if earlier := s.leaseTrouble.Load(); earlier != nil && !s.overcame(*earlier) {
+		trouble.since = earlier.since
+	}
+	s.leaseTrouble.Store(&trouble)
 	s.config.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "cause", f.Who, "code", f.Code, "error", err)
 }
 

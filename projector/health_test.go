@@ -1,6 +1,15 @@
 package projector
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+)
 
 func TestPulse(t *testing.T) {
 	t.Parallel()
@@ -75,4 +84,35 @@ func TestStates(t *testing.T) {
 	}
 	f.await("the second projects", func() bool { return second.Health().State == Projecting })
 	f.must(stopSecond())
+}
+
+// TestFullStoreIsNoGoodHealth: the lease lies in the store of the events. A projector that cannot
+// renew its lease says so, and no longer does so when the store has room again.
+func TestFullStoreIsNoGoodHealth(t *testing.T) {
+	t.Parallel()
+	bus := embeddedtest.Start(t, func(c *embedded.Config) { c.NoClickHouse, c.JetStreamMaxStore = true, 4<<20 })
+	f := newFixtureOn(t, bus.NATSURL(), migrated.ClickHouse(t))
+	f.publishMix(0, 3)
+	p := f.projector()
+	p.config.Timing.Heartbeat = 50 * time.Millisecond
+	f.follow(p)
+	f.awaitLevel()
+	if h := p.Health(); h.Waiting != "" {
+		t.Errorf("before the store is full: %+v", h)
+	}
+	other, err := f.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"other"}})
+	f.must(err)
+	full := func() bool {
+		for size := 256 << 10; size > 0; size /= 2 {
+			for err = nil; err == nil; _, err = f.js.Publish(t.Context(), "other", make([]byte, size)) {
+			}
+		}
+		return strings.HasPrefix(p.Health().Waiting, "renew the lease: lease 100")
+	}
+	f.await("the lease cannot be renewed", full)
+	if h := p.Health(); h.State != Projecting || h.Failing <= 0 {
+		t.Errorf("in a full store: %+v", h)
+	}
+	f.must(other.Purge(t.Context()))
+	f.await("the lease is renewed", func() bool { return p.Health().Waiting == "" })
 }
