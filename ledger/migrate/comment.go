@@ -29,7 +29,7 @@ func (d *database) uncommented(ctx context.Context, views []View) (changes []str
 	for _, v := range views {
 		add(v.Name, "", v.Title)
 		for _, c := range v.Columns {
-			add(v.Name, c.Name, c.Unit+": "+c.About)
+			add(v.Name, c.Name, c.comment())
 		}
 	}
 	err = d.conn.QueryRow(ctx, statement("uncommented"), clickhouse.Named("relations", relations), clickhouse.Named("columns", columns),

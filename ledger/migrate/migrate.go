@@ -228,7 +228,7 @@ func (p plan) makeTables(ctx context.Context, d *database) ([]string, error) {
 func (p plan) makeViews(ctx context.Context, d *database) ([]string, error) {
 	digests := make(map[string]string)
 	for _, f := range p.stale {
-		if err := d.exec(ctx, f.text); err != nil {
+		if err := d.exec(ctx, f.statement()); err != nil {
 			return nil, fmt.Errorf("create view %s: %w", f.name, err)
 		}
 		digests[f.name] = f.digest

@@ -124,16 +124,8 @@ func (d readerDatabase) make(ctx context.Context, r *release, digest string) err
 // view makes one view of the rows that the definer sees. The row filters of the definer hold
 // before any condition of a caller. A condition in the view would not.
 func (d readerDatabase) view(ctx context.Context, v View, from string) error {
-	var columns []string
-	for _, c := range v.Columns {
-		columns = append(columns, fmt.Sprintf("%s %s COMMENT %s", quote(c.Name), c.Type, literal(c.Unit+": "+c.About)))
-	}
-	list := ""
-	if len(columns) > 0 {
-		list = "(" + strings.Join(columns, ", ") + ")"
-	}
 	return d.conn.Exec(ctx, fmt.Sprintf("CREATE OR REPLACE VIEW %s.%s %s DEFINER = %s SQL SECURITY DEFINER AS SELECT * FROM %s COMMENT %s",
-		quote(d.name), quote(v.Name), list, quote("rows_"+d.tenant), from, literal(v.Title)))
+		quote(d.name), quote(v.Name), v.columnList(), quote("rows_"+d.tenant), from, literal(v.Title)))
 }
 
 var literals = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "`", "\\`")

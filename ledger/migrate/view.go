@@ -76,9 +76,26 @@ func (r *release) readViews(sql fs.FS, headers map[string]string) error {
 		}
 		v.Name = name
 		r.views = append(r.views, v)
+		i := slices.IndexFunc(r.definitions, func(d definition) bool { return d.name == name })
+		r.definitions[i].signature = " " + v.columnList() + " COMMENT " + literal(v.Title)
 	}
 	return nil
 }
+
+// columnList returns the columns in parentheses as a CREATE statement takes them, empty for a view
+// without columns.
+func (v View) columnList() string {
+	if len(v.Columns) == 0 {
+		return ""
+	}
+	columns := make([]string, len(v.Columns))
+	for i, c := range v.Columns {
+		columns[i] = quote(c.Name) + " " + c.Type + " COMMENT " + literal(c.comment())
+	}
+	return "(" + strings.Join(columns, ", ") + ")"
+}
+
+func (c Column) comment() string { return c.Unit + ": " + c.About }
 
 // readHead returns the columns that replace HEAD.
 func readHead(header string, meanings map[string]string) ([]Column, error) {

@@ -30,8 +30,8 @@ func viewNames(t *testing.T, l *ledger.Ledger) []string {
 	return names
 }
 
-// TestViewsAreWhatIsPromised compares the headers of views with the server. New columns are
-// allowed, other changes are not.
+// TestViewsAreWhatIsPromised compares the headers of views with the columns of their statements,
+// which the server does not plan when it makes them: names, types and order are those of the header.
 func TestViewsAreWhatIsPromised(t *testing.T) {
 	t.Parallel()
 	l := cleanCorpus(t)
@@ -45,18 +45,12 @@ func TestViewsAreWhatIsPromised(t *testing.T) {
 		for _, c := range view.Columns {
 			promised = append(promised, c.Name+" "+c.Type)
 		}
-		for _, row := range rows(t, l, "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {view:String} ORDER BY position", map[string]string{"view": name}) {
+		query := rows(t, l, "SELECT as_select FROM system.tables WHERE database = currentDatabase() AND name = {view:String}", map[string]string{"view": name})[0][0]
+		for _, row := range rows(t, l, "DESCRIBE TABLE ("+query+")", nil) {
 			there = append(there, row[0]+" "+row[1])
 		}
-		for _, column := range promised {
-			if !slices.Contains(there, column) {
-				t.Errorf("%s has lost the column %s, which is promised", name, column)
-			}
-		}
-		for _, column := range there {
-			if !slices.Contains(promised, column) {
-				t.Errorf("%s has gained the column %s: add it to its header", name, column)
-			}
+		if !slices.Equal(promised, there) {
+			t.Errorf("%s: the header has the columns\n%s\nand the statement has\n%s", name, strings.Join(promised, "\n"), strings.Join(there, "\n"))
 		}
 		_ = rows(t, l, "SELECT * FROM {view:Identifier}", map[string]string{"view": name})
 	}
