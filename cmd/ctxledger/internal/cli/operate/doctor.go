@@ -26,13 +26,19 @@ import (
 )
 
 func DoctorCommand(a *cli.App) *cobra.Command {
-	var secrets string
+	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the set-up, and print the next step for each problem",
 		Long: `Check the data folder, the keys, the servers, the streams, the tables and the projector,
 and print the next step for each problem. Exit codes: 0 if all is well, 5 if a server
 does not answer, 1 otherwise. A data folder without a running instance is no problem.
+
+A stream or store with more than 85 % of its limit is a problem, and so is a disk that is
+nearly full. NATS does not tell its clients the limit of the whole server
+(max_file_store). --nats-monitor names the address that does. Without it, the command
+finds a full store because the store refuses a key of the lease bucket. The command
+removes that key again.
 
 The command also checks that an account on NATS has no more rights than its role needs.
 It checks the account of this connection, and with --secrets the accounts of all tenants
@@ -41,10 +47,17 @@ stores.`,
 		Example: `  ctxledger doctor
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor --secrets node/secrets`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), a, secrets) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), a, o) },
 	}
-	cmd.Flags().StringVar(&secrets, "secrets", "", "check the accounts of the tenants in this folder, too")
+	cmd.Flags().StringVar(&o.monitor, "nats-monitor", "", "monitoring address of the NATS server, such as http://127.0.0.1:8222")
+	cmd.Flags().StringVar(&o.secrets, "secrets", "", "check the accounts of the tenants in this folder, too")
 	return cmd
+}
+
+// doctorOptions are the flags of doctor.
+type doctorOptions struct {
+	secrets string // folder of the tenants' accounts, or ""
+	monitor string // monitoring address of NATS, or ""
 }
 
 // A finding is one thing that doctor looked at.
@@ -53,9 +66,9 @@ type finding struct {
 	err         error // nil when all is well
 }
 
-func doctor(ctx context.Context, a *cli.App, secrets string) error {
+func doctor(ctx context.Context, a *cli.App, o doctorOptions) error {
 	findings := []finding{checkData(a), checkKeys(a), checkEngine(ctx, a)}
-	findings = append(findings, checkServers(ctx, a, secrets)...)
+	findings = append(findings, checkServers(ctx, a, o)...)
 	var worst error
 	t := ui.Table{Columns: []ui.Column{{}, {}, {Least: 20, Wrap: true}}}
 	for _, f := range findings {
@@ -154,16 +167,17 @@ func checkLibrary(ctx context.Context, a *cli.App) finding {
 	return f
 }
 
-func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
+func checkServers(ctx context.Context, a *cli.App, o doctorOptions) []finding {
 	if _, err := a.Addresses(); errors.Is(err, embedded.ErrNotRunning) {
 		return []finding{{what: "servers", state: "none run on this data folder: start them with `ctxledger up`"}}
 	}
-	var findings []finding
+	findings := checkDataRoom(a)
 	js, err := a.ConnectNATS()
 	if err == nil {
 		findings = append(findings, finding{what: "nats", state: js.Conn().ConnectedUrlRedacted() + ", version " + js.Conn().ConnectedServerVersion()}, checkStream(ctx, js))
 		findings = append(findings, checkReplicas(ctx, js)...)
-		findings = append(findings, checkAccounts(ctx, a, js, secrets)...)
+		findings = append(findings, checkStreamRoom(ctx, js, o.monitor)...)
+		findings = append(findings, checkAccounts(ctx, a, js, o.secrets)...)
 	} else {
 		findings = append(findings, finding{what: "nats", err: err})
 	}
@@ -175,6 +189,9 @@ func checkServers(ctx context.Context, a *cli.App, secrets string) []finding {
 	findings = append(findings, finding{"clickhouse", "version " + version, err})
 	tables := checkTables(ctx, l)
 	findings = append(findings, tables)
+	if tables.err == nil {
+		findings = append(findings, checkTableRoom(ctx, l)...)
+	}
 	if js == nil || tables.err != nil {
 		return findings
 	}
