@@ -30,10 +30,16 @@ const (
 	natsUser   = "ctxledger"
 )
 
-const backupsFolder = "backups"
+const (
+	backupsFolder = "backups"
+	engineLogFile = "clickhouse.log"
+)
 
 // BackupsDir returns the folder below a data folder that the engine may write its backups to.
 func BackupsDir(dir string) string { return filepath.Join(dir, engineFolder, backupsFolder) }
+
+// EngineLog returns the path of the engine's log below a data folder.
+func EngineLog(dir string) string { return filepath.Join(dir, engineFolder, engineLogFile) }
 
 // BackupsDir returns the folder that the engine may write its backups to.
 func (s *Servers) BackupsDir() string { return BackupsDir(s.config.Dir) }
@@ -53,7 +59,7 @@ func writeSettings(dir string, c Config) (string, error) {
 	users := filepath.Join(dir, "users.xml")
 	config := filepath.Join(dir, "config.xml")
 	s := settings{
-		Log:       xmlText(filepath.Join(dir, "clickhouse.log")),
+		Log:       xmlText(filepath.Join(dir, engineLogFile)),
 		Backups:   xmlText(backups + "/"),
 		Users:     xmlText(users),
 		MaxMemory: c.MaxMemory,

@@ -6,6 +6,7 @@
 //	<stream>.projection   lease and journal, an [Entry] as JSON
 //	<stream>.request      the name of a process that asks the holder for the lease
 //	<stream>              the fence, which projectors of older versions cannot read
+//	doctor.probe          written and removed by [Probe]
 //	projectors.<owner>    one process that shares the streams with others, see [Roster]
 //
 // The entry is also the journal: it names the range that its holder writes. The next holder of

@@ -43,21 +43,39 @@ removes that key again.
 The command also checks that an account on NATS has no more rights than its role needs.
 It checks the account of this connection, and with --secrets the accounts of all tenants
 in a folder of "ctxledger deploy nats --out". The checks use messages that no stream
-stores.`,
+stores.
+
+--bundle FILE also packs the state for a support request into a new zip file: the
+findings, versions, settings with their origins, streams and consumers, leases, the last
+commits, the number of quarantined messages by code, missing migrations, sizes, the
+warnings of the engine of "up" as time, part and error code, and the states and metrics
+of the processes that --status names and of "up". It has no passwords, no keys, no
+content of events and no free text of logs. It has names of streams and tenants, hosts,
+users and folders. The log of a projector is not in it.`,
 		Example: `  ctxledger doctor
+  ctxledger doctor --bundle support.zip --status http://127.0.0.1:9464
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger doctor --secrets node/secrets`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.bundle == "" && len(o.status) > 0 {
+				return cli.UsageError("--status is for the bundle: give --bundle, too")
+			}
+			return doctor(cmd.Context(), a, o)
+		},
 	}
 	cmd.Flags().StringVar(&o.monitor, "nats-monitor", "", "monitoring address of the NATS server, such as http://127.0.0.1:8222")
+	cmd.Flags().StringVar(&o.bundle, "bundle", "", "pack the state for a support request into this new zip file")
+	cmd.Flags().StringArrayVar(&o.status, "status", nil, "address of a process whose state goes into the bundle, such as http://127.0.0.1:9464; may be repeated")
 	cmd.Flags().StringVar(&o.secrets, "secrets", "", "check the accounts of the tenants in this folder, too")
 	return cmd
 }
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	secrets string // folder of the tenants' accounts, or ""
-	monitor string // monitoring address of NATS, or ""
+	secrets string   // folder of the tenants' accounts, or ""
+	monitor string   // monitoring address of NATS, or ""
+	bundle  string   // file for the bundle, or ""
+	status  []string // addresses of processes for the bundle
 }
 
 // A finding is one thing that doctor looked at.
@@ -84,6 +102,11 @@ func doctor(ctx context.Context, a *cli.App, o doctorOptions) error {
 	}
 	if err := t.Write(a.Out, a.TableWidth(), ""); err != nil {
 		return err
+	}
+	if o.bundle != "" {
+		if err := writeBundle(ctx, a, o, findings); err != nil {
+			return err
+		}
 	}
 	if worst != nil {
 		return cli.WithCode(cli.ExitCode(worst), errors.New("something is wrong: see above"))
