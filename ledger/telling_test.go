@@ -83,5 +83,8 @@ func TestTheTellingThatReachesFurthestCounts(t *testing.T) {
 	tell("initech", ":from:a;r2;bare;x", 3, 5)
 	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r3;bare;x since 14", "initech  since 37")
 	tell("acme", ";r3;bare;x", 4, 4)
-	check("acme  since 14", "acme ;r2;bare;x since 17", "acme ;r2;text;x since 24", "initech  since 37")
+	retold := []string{"acme  since 14", "acme ;r2;bare;x since 17", "acme ;r2;text;x since 24", "initech  since 37"}
+	check(retold...)
+	tell("initech", ";r2;bare;x", 4, 5) // the whole log tells the call 5 of two slices better
+	check(append(retold, "initech :from:a;r2;bare;x#call-5 since 42", "initech :from:b;r2;bare;x#call-5 since 42")...)
 }

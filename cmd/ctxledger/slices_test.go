@@ -11,7 +11,8 @@ import (
 )
 
 // TestSlicesOfARolloutInALedger imports slices of a real rollout, each into a ledger of its own order, and
-// the whole rollout after them. Each call counts once, before and after the whole.
+// the whole rollout after them. Each call counts once, before and after the whole, and the cache is
+// billed in the order of the session.
 func TestSlicesOfARolloutInALedger(t *testing.T) {
 	t.Parallel()
 	const name = "rollout-2026-02-23T12-54-34-019c8a59-e9dd-71f0-9ae3-4079fe9726a9.jsonl"
@@ -36,9 +37,13 @@ func TestSlicesOfARolloutInALedger(t *testing.T) {
 		if len(rows) != 1 {
 			t.Fatalf("%d sessions", len(rows))
 		}
-		return fmt.Sprintf("%.0f %.0f %.0f", rows[0]["calls"], rows[0]["uncached_input"], rows[0]["output"])
+		told := fmt.Sprintf("%.0f %.0f %.0f", rows[0]["calls"], rows[0]["uncached_input"], rows[0]["output"])
+		for _, row := range askCLI(t, data, "cache-bill") {
+			told += fmt.Sprintf(" %s %.0f %.0f", row["cause"], row["calls"], row["lost_tokens"])
+		}
+		return told
 	}
-	const whole = "286 2188981 91886"
+	const whole = "286 2188981 91886 unexplained 37 1457664 compaction 1 185728 append 247 0"
 	for _, part := range []struct {
 		from, to int
 		sums     string // "" while a slice is missing

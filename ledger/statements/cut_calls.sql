@@ -2,9 +2,9 @@ SELECT
     tenant, session_id, source, call_id, event_time, recorded_at,
     JSONExtractRaw(provider_usage, 'total_token_usage') AS total,
     toBool(uncached_input IS NOT NULL OR output IS NOT NULL) AS known,
-    toBool(JSONExtractBool(metadata, 'begun_before_log')) AS begun
+    toBool(JSONExtractBool(metadata, 'begun_before_log')) AS begun, ifNull(output, -1) AS output
 FROM calls
-WHERE startsWith(source, 'urn:ctxledger:import:codex:')
+WHERE startsWith(source, 'urn:ctxledger:import:')
     AND (tenant, session_id) IN (
         SELECT p.1, p.2
         FROM (SELECT arrayJoin(arrayZip({tenants:Array(String)}, {sessions:Array(String)})) AS p))

@@ -93,6 +93,7 @@ func codexNumbersOf(n [5]int) string {
 type toldCalls struct {
 	records []telling.Call
 	usage   []*schema.UsageRecorded
+	places  []int64             // sequences
 	facts   map[string][32]byte // digest by source and id
 }
 
@@ -115,11 +116,11 @@ func (c *toldCalls) add(t rapid.TB, got imported) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := telling.Call{Source: e.Source, ID: u.CallID, At: e.Time, Known: u.Usage.Output != nil, Begun: u.Metadata["begun_before_log"] == true}
+		r := telling.Call{Source: e.Source, ID: u.CallID, At: e.Time, Known: u.Usage.Output != nil, Begun: u.Metadata["begun_before_log"] == true, Output: -1}
 		if r.Known {
-			r.Total = string(total)
+			r.Total, r.Output = string(total), *u.Usage.Output
 		}
-		c.records, c.usage = append(c.records, r), append(c.usage, u)
+		c.records, c.usage, c.places = append(c.records, r), append(c.usage, u), append(c.places, *e.Sequence)
 	}
 }
 
@@ -140,11 +141,36 @@ func (c *toldCalls) sums() [3]int64 {
 	return sum
 }
 
+// checkOrder compares the sequences of the calls that count with their times.
+func (c *toldCalls) checkOrder(t rapid.TB) {
+	t.Helper()
+	seen := make(map[string]bool)
+	last := make(map[int64]telling.Call)
+	for i, other := range telling.Elsewhere(c.records) {
+		if r := c.records[i]; other < 0 && !seen[r.ID] {
+			seen[r.ID], last[c.places[i]] = true, r
+		}
+	}
+	var before telling.Call
+	for _, place := range slices.Sorted(maps.Keys(last)) {
+		r := last[place]
+		if r.At.Before(before.At) {
+			t.Fatalf("the call %s of %s is after the call %s of %s", r.ID, r.Source, before.ID, before.Source)
+		}
+		before = r
+	}
+}
+
 // rolloutSlice is the numbers of its first line and of the line after it. With head, the session_meta
 // is before the slice.
 type rolloutSlice struct {
 	from, to int
 	head     bool
+}
+
+// overlaps reports whether a slice begins within another one. The whole log begins before all.
+func overlaps(p rolloutSlice, parts []rolloutSlice) bool {
+	return slices.ContainsFunc(parts, func(o rolloutSlice) bool { return o.from > 0 && o.from < p.from && p.from < o.to })
 }
 
 func timeOfLine(t rapid.TB, line string) time.Time {
@@ -201,6 +227,9 @@ func compareSlices(t rapid.TB, lines []string, parts []rolloutSlice) {
 				}
 			}
 		}
+	}
+	if !slices.ContainsFunc(parts, func(p rolloutSlice) bool { return overlaps(p, parts) }) {
+		told.checkOrder(t)
 	}
 	for from, next := range windows {
 		for other, positions := range entries {

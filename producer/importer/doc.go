@@ -62,8 +62,9 @@
 //
 // Two different logs can hold overlapping parts of one session (snapshots). The two logs agree on
 // ids but not on positions: import the longest log. A log that begins in the middle of a session is a
-// slice: its events have a source that ends in :from: and its first record, and its positions begin
-// at a number that grows with time. Several slices of one session can therefore be imported.
+// slice: its events have a source that ends in :from: and its first record. Its positions and its
+// sequence begin at a number that grows with time. Several slices of one session can therefore be
+// imported, and their facts are in the order of the session.
 // A slice of a Codex rollout without a session_meta is of the session that its file name holds. Two
 // slices can each have a part of one call. The ledger counts such a call once, see
 // [telling.Elsewhere].
@@ -73,7 +74,7 @@
 // The source of a session's main thread is urn:ctxledger:import:<format>:<session>, that of a
 // sub-agent urn:ctxledger:import:<format>:<session>:<thread>. The telling follows. A sub-agent can
 // have a separate file, and files can be imported in any order. A source per sub-agent keeps
-// sequence contiguous from 1 per source and session.
+// sequence contiguous per source and session, from 1 where the log is no slice.
 //
 // # Windows
 //

@@ -10,6 +10,7 @@ type Call struct {
 	Total  string    // the counts of the session up to the end of the call, "" if unknown
 	Known  bool      // the tokens of the call are known
 	Begun  bool      // the call may have begun before the log
+	Output int64     // tokens of the answer, -1 if unknown
 }
 
 // log returns the source of the record's log, and whether the log is a slice.
@@ -19,7 +20,8 @@ func (c Call) log() (source string, slice bool) {
 }
 
 // Elsewhere returns for each call of a session the number of the record that tells the call instead,
-// or -1 for a record that counts. Records with one ID are of one call in any case.
+// or -1 for a record that counts. Records with one ID are of one call in any case. A record of a slice
+// does not count if the whole log has the ID, with as much output: the window of the slice is partial.
 //
 // Slices of a log can cut a call. Two records are of one call if the totals after the call are equal.
 // The record of the whole log counts, else one that has the whole call, else the one that begins first.
@@ -39,6 +41,7 @@ func Elsewhere(calls []Call) []int {
 			}
 		}
 	}
+	wholeElsewhere(calls, instead)
 	known := make(map[string]bool)
 	for _, c := range calls {
 		known[c.ID] = known[c.ID] || c.Known
@@ -55,6 +58,29 @@ func Elsewhere(calls []Call) []int {
 		}
 	}
 	return instead
+}
+
+// wholeElsewhere notes the records of slices whose call the whole log has under the same ID. Revision 1
+// had no word for a slice, so its logs are not known to be whole.
+func wholeElsewhere(calls []Call, instead []int) {
+	type key struct{ log, id string }
+	best := make(map[key]int) // the record with the most output
+	for i, c := range calls {
+		told, _ := Parse(c.Source)
+		if was, ok := best[key{told.Log, c.ID}]; told.Revision > 1 && (!ok || c.Output > calls[was].Output) {
+			best[key{told.Log, c.ID}] = i
+		}
+	}
+	for i, c := range calls {
+		told, _ := Parse(c.Source)
+		if !told.IsSlice() {
+			continue
+		}
+		mine := best[key{told.Log, c.ID}]
+		if whole, ok := best[key{told.whole(), c.ID}]; ok && calls[whole].Output >= calls[mine].Output {
+			instead[i] = whole
+		}
+	}
 }
 
 // toldBy reports whether other, which has the same total, tells the call c of a slice.

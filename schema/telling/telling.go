@@ -47,6 +47,12 @@ func Slice(log, record string) string { return log + sliceMark + url.PathEscape(
 // IsSlice reports whether the log is a slice.
 func (t Telling) IsSlice() bool { return strings.Contains(t.Log, sliceMark) }
 
+// whole returns the log that a slice is of, or the log itself.
+func (t Telling) whole() string {
+	log, _, _ := strings.Cut(t.Log, sliceMark)
+	return log
+}
+
 // IsSliceOf reports whether the log is a slice of the log that o tells.
 func (t Telling) IsSliceOf(o Telling) bool { return strings.HasPrefix(t.Log, o.Log+sliceMark) }
 

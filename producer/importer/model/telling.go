@@ -11,9 +11,15 @@ import (
 // gives other facts than before. Revision 1 is all versions whose sources do not name it.
 const Revision = 2
 
+// SliceRevision is Revision for slices, see [Thread.Slice]. It rises alone when only slices give other
+// facts than before, so no whole log is told again.
+const SliceRevision = 3
+
 // Telling returns the end of every source of an import, see [telling.Telling]. Imports with the
 // same Telling and tenant give the same facts of a log.
-func (o Options) Telling() string {
+func (o Options) Telling() string { return o.tellingOf(Revision) }
+
+func (o Options) tellingOf(revision int) string {
 	texts := "bare"
 	if o.StoreText {
 		texts = "text"
@@ -26,5 +32,5 @@ func (o Options) Telling() string {
 		options = fmt.Appendf(options, " %s", o.Rewritten)
 	}
 	sum := sha256.Sum256(options)
-	return ";r" + strconv.Itoa(Revision) + ";" + texts + ";" + hex.EncodeToString(sum[:4])
+	return ";r" + strconv.Itoa(revision) + ";" + texts + ";" + hex.EncodeToString(sum[:4])
 }

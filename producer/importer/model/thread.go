@@ -33,7 +33,10 @@ type Thread struct {
 }
 
 // sources are the source of the log, and that of the thread's events, which names the telling, too.
-type sources struct{ source, eventSource string }
+type sources struct {
+	source, eventSource string
+	sliced              bool
+}
 
 // place is the position of a thread in the run tree, with its task and turn.
 type place struct {
@@ -83,12 +86,13 @@ func logSource(tool, session string) string {
 }
 
 // Slice makes the thread a later slice of a session, which begins with the record. The slice has a
-// source of its own, since another log can hold the earlier slices, with sequences from 1. Its
-// positions begin at a number that grows with its time, so no window of an earlier slice has its items.
+// source of its own, since another log can hold the earlier slices. Its positions and its sequence begin
+// at a number that grows with its time. No window of an earlier slice has its items, and the facts of
+// all slices are in the order of the session.
 func (t *Thread) Slice(record string, begin int64) {
-	t.source = telling.Slice(t.source, record)
+	t.source, t.sliced = telling.Slice(t.source, record), true
 	begin = max(begin, 0)
-	t.Log.Partial, t.Log.next, t.Log.begin = true, begin, begin
+	t.sequence, t.Log.Partial, t.Log.next, t.Log.begin = begin, true, begin, begin
 }
 
 // InProgress makes the thread a sub-agent's that the log of its session tells. The source is one of

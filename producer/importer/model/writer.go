@@ -119,6 +119,9 @@ func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...stri
 	}
 	if t.eventSource == "" {
 		t.eventSource = t.source + w.telling
+		if t.sliced {
+			t.eventSource = t.source + w.Opts.tellingOf(SliceRevision)
+		}
 	}
 	event, err := schema.NewEvent(fact, id.String(), t.eventSource, o.At, t.ids(w.tool.name, w.Opts.Tenant, toolCall))
 	if err != nil {
