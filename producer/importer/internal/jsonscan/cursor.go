@@ -38,7 +38,10 @@ func (c *Cursor) Members(each func(name []byte) bool) bool {
 		if c.space() == '}' && n == 0 {
 			break
 		}
-		name, _ := c.Value().Text()
+		name, ok := c.plain()
+		if !ok {
+			name, _ = c.Value().Text()
+		}
 		c.space()
 		c.at++ // the colon
 		c.space()
@@ -131,6 +134,21 @@ func (c *Cursor) quoted() {
 	c.at++
 }
 
+// plain reads a string that has no escapes, and returns its text. plain returns false for other
+// values and leaves them unread. The text of a line is valid UTF-8; see [Lines.Read].
+func (c *Cursor) plain() ([]byte, bool) {
+	if c.words == nil || c.Next() != '"' {
+		return nil, false
+	}
+	rest := c.text[c.at+1:]
+	inner := rest[:bytes.IndexByte(rest, '"')]
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		return nil, false
+	}
+	c.at += len(inner) + 2
+	return inner, true
+}
+
 // Value reads the value and returns its text.
 func (c *Cursor) Value() Span {
 	from := c.at
@@ -151,16 +169,15 @@ func (c *Cursor) Into(at any) bool {
 
 // Text reads a string or null. A value of another form leaves at unchanged.
 func (c *Cursor) Text(at *string) bool {
+	if text, ok := c.plain(); ok {
+		*at = c.words.text(text)
+		return true
+	}
 	value := c.Value()
 	if value[0] != '"' && value[0] != 'n' {
 		return false
 	}
-	text, own := value.Text()
-	if !own && c.words != nil {
-		*at = c.words.text(text)
-	} else {
-		*at = asString(text, own)
-	}
+	*at = TextOf(value)
 	return true
 }
 

@@ -11,8 +11,9 @@ import (
 // Lines reads the lines of one log. An import reads a log twice. Lines checks each line once, and
 // keeps one copy of a short text that many lines repeat. The zero value has read no line.
 type Lines struct {
-	valid hashset.HashSet // hashes of the lines whose syntax is valid
-	words words
+	valid  hashset.HashSet // hashes of the lines whose syntax is valid
+	words  words
+	cursor Cursor // at the current line
 }
 
 var lineSeed = maphash.MakeSeed()
@@ -27,9 +28,9 @@ func (l *Lines) Read(line []byte, read func(c *Cursor) bool) bool {
 		}
 		l.valid.Add(sum)
 	}
-	c := Cursor{text: line, words: &l.words}
-	c.space()
-	return read(&c)
+	l.cursor = Cursor{text: line, words: &l.words}
+	l.cursor.space()
+	return read(&l.cursor)
 }
 
 // words holds short texts that a log repeats in many lines: ids, folders, types of records. The
