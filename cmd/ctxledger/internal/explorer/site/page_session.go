@@ -26,37 +26,46 @@ func place(r *http.Request) source.Place {
 	return source.Place{Tenant: r.URL.Query().Get("tenant"), Session: r.URL.Query().Get("session")}
 }
 
-// session shows the river of a session.
+// session shows the river of a session. Its head needs the row of the session alone.
 func (s *site) session(r *http.Request, l *ledger.Ledger) (shown, error) {
 	p := source.Place{Tenant: r.URL.Query().Get("tenant"), Session: r.PathValue("session")}
-	answers, err := source.Session(r.Context(), l, p)
+	known, err := source.Known(r.Context(), l, p)
 	if err != nil {
 		return shown{}, err
 	}
-	p.Tenant = answers.Session.Text("tenant")
+	p.Tenant = known.Text("tenant")
+	page := view.Page{Title: view.TitleOf(known), Nav: "sessions"}
+	if isLive(known) {
+		page.Live = with("/events/s/"+url.PathEscape(p.Session), url.Values{"tenant": {p.Tenant}})
+	}
+	return shown{kind: "session", page: page, rest: func() (any, error) { return sessionPage(r.Context(), l, p, known) }}, nil
+}
+
+// sessionPage reads the content of the page of a session.
+func sessionPage(ctx context.Context, l *ledger.Ledger, p source.Place, known answer.Row) (view.SessionPage, error) {
+	answers, err := source.Answers(ctx, l, known)
+	if err != nil {
+		return view.SessionPage{}, err
+	}
 	href := func(c river.Call) string { return callHref(p.Tenant, p.Session, c.Turn, c.Call) }
 	content := view.SessionPage{
-		Session: view.Of(answers, "", href), Live: isLive(answers.Session),
+		Session: view.Of(answers, "", href), Live: isLive(known),
 		Compactions: with("/s/"+url.PathEscape(p.Session)+"/compactions", url.Values{"tenant": {p.Tenant}}),
 		Command:     "ctxledger report --session " + ui.ShellQuote(p.Session) + " --out report.html",
 	}
 	calls := content.River.All()
 	if content.Selected > 0 {
 		c := calls[content.Selected-1]
-		w, err := windowOf(r.Context(), l, p, c)
+		w, err := windowOf(ctx, l, p, c)
 		if err != nil {
-			return shown{}, err
+			return content, err
 		}
 		v := view.CallOf(c, len(calls), w, false, itemHref(p, c.Turn))
 		v.Anchor, v.Selected = "call", true
 		walk(&v, calls, href)
 		content.Call = &v
 	}
-	page := view.Page{Title: content.Title, Nav: "sessions", Content: content}
-	if content.Live {
-		page.Live = with("/events/s/"+url.PathEscape(p.Session), url.Values{"tenant": {p.Tenant}})
-	}
-	return shown{kind: "session", page: page}, nil
+	return content, nil
 }
 
 func isLive(session answer.Row) bool { return time.Since(session.Moment("ended_at")) < alive }

@@ -70,7 +70,7 @@ func (s *site) compactions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if p.Tenant != "" {
 		arguments["tenant"] = p.Tenant
 	}
-	if _, err := source.Session(r.Context(), l, p); err != nil {
+	if _, err := source.Known(r.Context(), l, p); err != nil {
 		return shown{}, err
 	}
 	return tables(r, l, "sessions", "Compactions", "session "+p.Session, arguments, "compaction-quality", "compaction-boundaries", "compaction-lineage", "elided-then-read")

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -79,6 +80,8 @@ type shown struct {
 	kind     string // of the template
 	page     view.Page
 	redirect string
+	// rest reads the content of a page of the kind "session", whose head is ready. Nil if page has it.
+	rest func() (any, error)
 }
 
 // page prepares the answer to a request.
@@ -144,6 +147,13 @@ func (s *site) show(prepare page) http.HandlerFunc {
 
 // write writes a page, or the page about an error.
 func (s *site) write(w http.ResponseWriter, r *http.Request, out shown, err error) {
+	if err == nil && out.rest != nil {
+		if r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+			s.writeInParts(w, r, out)
+			return
+		}
+		out.page.Content, err = out.rest()
+	}
 	status := http.StatusOK
 	if err != nil {
 		status, out = s.failure(r, err)
@@ -158,23 +168,62 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, out shown, err erro
 		http.Error(w, "the page could not be written; the log has the reason", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "2")
 	}
-	w.Header().Add("Vary", "Accept-Encoding")
+	body := begin(w, r, status)
+	_, _ = text.WriteTo(body) // the client may be gone
+	_ = body.Close()
+}
+
+// writeInParts writes the head of a page before the rest is read, so that a person sees the title
+// while the ledger answers. The status is sent by then: an error of the rest is a part of the page.
+// Programs do not get a page in parts, because they look at the status.
+func (s *site) writeInParts(w http.ResponseWriter, r *http.Request, out shown) {
+	body := begin(w, r, http.StatusOK)
+	defer body.Close()
+	part := func(kind string) {
+		var text bytes.Buffer
+		if err := out.page.Write(&text, kind); err != nil {
+			s.Log.Error("explorer", "path", r.URL.Path, "error", err)
+			return
+		}
+		_, _ = text.WriteTo(body) // the client may be gone
+	}
+	part(view.SessionHead)
+	if packed, ok := body.(*gzip.Writer); ok {
+		_ = packed.Flush()
+	}
+	_ = http.NewResponseController(w).Flush()
+	content, err := out.rest()
+	if err != nil {
+		_, failed := s.failure(r, err)
+		out.page.Content, out.page.Retry = failed.page.Content, failed.page.Retry
+		part(view.FailedRest)
+		return
+	}
+	out.page.Content = content
+	part(view.SessionRest)
+}
+
+// begin begins an answer of HTML, and returns the writer of its text. It compresses if the client can.
+func begin(w http.ResponseWriter, r *http.Request, status int) io.WriteCloser {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Mode")
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.WriteHeader(status)
-		_, _ = text.WriteTo(w) // the client may be gone
-		return
+		return plain{w}
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	packed := gzip.NewWriter(w)
-	_, _ = text.WriteTo(packed) // the client may be gone
-	_ = packed.Close()
+	return gzip.NewWriter(w)
 }
+
+// plain writes a text as it is.
+type plain struct{ io.Writer }
+
+func (plain) Close() error { return nil }
 
 // failure returns the page about an error, and its status.
 func (s *site) failure(r *http.Request, err error) (int, shown) {

@@ -1,9 +1,12 @@
 package site
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
@@ -65,6 +69,73 @@ func TestEveryCodeIsInTheDocument(t *testing.T) {
 	for _, code := range problemCodes {
 		if !strings.Contains(text, `"`+code+`"`) {
 			t.Errorf("the document lacks %s", code)
+		}
+	}
+}
+
+// TestHeadComesFirst: a browser gets the title of a session while the ledger still reads the rest. A
+// program gets the status of the whole page.
+func TestHeadComesFirst(t *testing.T) {
+	t.Parallel()
+	for _, packed := range []bool{true, false} {
+		for _, navigates := range []bool{true, false} {
+			for _, failure := range []error{nil, fmt.Errorf("dial: %w", ledger.ErrUnreachable)} {
+				t.Run(fmt.Sprint(packed, navigates, failure), func(t *testing.T) {
+					t.Parallel()
+					headWasRead := make(chan bool)
+					s := &site{Config: Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler)}}
+					server := httptest.NewServer(s.show(func(r *http.Request, _ *ledger.Ledger) (shown, error) {
+						return shown{kind: "session", page: view.Page{Title: "the title"}, rest: func() (any, error) {
+							if navigates {
+								<-headWasRead
+							}
+							return view.SessionPage{Session: view.Session{Sub: "the rest"}}, failure
+						}}, nil
+					}))
+					defer server.Close()
+					request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !packed {
+						request.Header.Set("Accept-Encoding", "identity")
+					}
+					if navigates {
+						request.Header.Set("Sec-Fetch-Mode", "navigate")
+					}
+					response, err := server.Client().Do(request)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer response.Body.Close()
+					body, head := bufio.NewReader(response.Body), ""
+					if navigates {
+						for !strings.Contains(head, "<h1>the title</h1>") {
+							c, err := body.ReadByte()
+							if err != nil {
+								t.Fatalf("the title is not in %q: %v", head, err)
+							}
+							head += string(c)
+						}
+						close(headWasRead)
+					}
+					rest, err := io.ReadAll(body)
+					page := head + string(rest)
+					if err != nil || strings.Count(page, "</html>") != 1 {
+						t.Errorf("the page has no end: %v\n%s", err, page)
+					}
+					status, want := http.StatusOK, "the rest"
+					switch {
+					case failure != nil && navigates:
+						want = `<meta http-equiv="refresh" content="2"><section class="card" role="alert"><h2>ClickHouse does not answer`
+					case failure != nil:
+						status, want = http.StatusServiceUnavailable, "<h1>ClickHouse does not answer"
+					}
+					if response.StatusCode != status || !strings.Contains(page, want) {
+						t.Errorf("%d, want %d and %q in\n%s", response.StatusCode, status, want, page)
+					}
+				})
+			}
 		}
 	}
 }

@@ -56,27 +56,39 @@ func (p Place) arguments(more ...string) map[string]string {
 	return list
 }
 
-// Session reads what a river is drawn from. An unknown session is an [UnknownError]; a session
-// in several tenants is an [AmbiguousError].
-func Session(ctx context.Context, l *ledger.Ledger, p Place) (river.Answers, error) {
-	var a river.Answers
+// Known returns the row of a session. An unknown session is an [UnknownError]; a session in several
+// tenants is an [AmbiguousError].
+func Known(ctx context.Context, l *ledger.Ledger, p Place) (answer.Row, error) {
 	known, err := answer.Ask(ctx, l, "sessions", p.arguments())
 	if err != nil {
-		return a, err
+		return nil, err
 	}
 	switch len(known) {
 	case 0:
-		return a, unknownSession(ctx, l, p)
+		return nil, unknownSession(ctx, l, p)
 	case 1:
-		a.Session = known[0]
-	default:
-		several := &AmbiguousError{Kind: "session", ID: p.Session}
-		for _, row := range known {
-			several.Places = append(several.Places, Place{row.Text("tenant"), p.Session})
-		}
-		return a, several
+		return known[0], nil
 	}
-	p.Tenant = a.Session.Text("tenant")
+	several := &AmbiguousError{Kind: "session", ID: p.Session}
+	for _, row := range known {
+		several.Places = append(several.Places, Place{row.Text("tenant"), p.Session})
+	}
+	return nil, several
+}
+
+// Session reads what a river is drawn from. It has the errors of [Known].
+func Session(ctx context.Context, l *ledger.Ledger, p Place) (river.Answers, error) {
+	session, err := Known(ctx, l, p)
+	if err != nil {
+		return river.Answers{}, err
+	}
+	return Answers(ctx, l, session)
+}
+
+// Answers reads what a river of a known session is drawn from.
+func Answers(ctx context.Context, l *ledger.Ledger, session answer.Row) (river.Answers, error) {
+	a := river.Answers{Session: session}
+	p := Place{Tenant: session.Text("tenant"), Session: session.Text("session_id")}
 	g, ctx := errgroup.WithContext(ctx)
 	for name, into := range map[string]*[]answer.Row{
 		"river": &a.Calls, "call-layers": &a.Layers, "compaction-boundaries": &a.Boundaries, "gaps": &a.Gaps, "redactions": &a.Redactions,

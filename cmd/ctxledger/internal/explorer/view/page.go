@@ -33,6 +33,14 @@ func (p Page) Write(w io.Writer, kind string) error {
 	return nil
 }
 
+// The parts of a page of the kind "session", for [Page.Write] when the content comes after the head,
+// and the end of a page whose content could not be read, which has an [ErrorPage].
+const (
+	SessionHead = "session-head"
+	SessionRest = "session-rest"
+	FailedRest  = "failed-rest"
+)
+
 // SessionPage is the content of the page of a session.
 type SessionPage struct {
 	Session

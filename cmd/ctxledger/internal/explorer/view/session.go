@@ -134,6 +134,12 @@ func holds(t river.Thread, number int) bool {
 // names are known agents as people write them.
 var names = map[string]string{"claude-code": "Claude Code", "codex": "Codex", "swe-agent": "SWE-agent", "openhands": "OpenHands"}
 
+// TitleOf returns the title of a session from its row alone.
+func TitleOf(session answer.Row) string {
+	title, _ := titles(river.Of(river.Answers{Session: session}))
+	return title
+}
+
 func titles(r river.River) (title, sub string) {
 	agents := make([]string, len(r.Agents))
 	for i, a := range r.Agents {
