@@ -3,11 +3,14 @@ package projector
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -111,9 +114,33 @@ func fill(t *testing.T, dir string) (free func()) {
 	}
 }
 
+// fillFiles takes all files of the disk of a folder. The returned function frees them.
+func fillFiles(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	folder := filepath.Join(dir, "files")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		file, err := os.Create(filepath.Join(folder, strconv.Itoa(n)))
+		if errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	return func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func clickhouseDiskFull(t *testing.T) {
 	needsServers(t)
-	dir := embeddedtest.SmallDisk(t, 300<<10)
+	dir := embeddedtest.DiskOfFewFiles(t, 300<<10, 60_000)
 	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
 	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
 	r.nats, r.clickhouse = n, c
@@ -121,24 +148,31 @@ func clickhouseDiskFull(t *testing.T) {
 	stop := r.follow(p)
 	r.publishMix(0, 50)
 	r.catchUp()
-	failures := func() (all float64) {
-		for _, code := range []string{"0", "75", "76", "243", "1001", "74", "458", "425", "432"} {
-			n, _ := read("retries_total", "clickhouse", code)
-			all += n
-		}
-		return all
+	refused := func(code string) float64 { n, _ := read("retries_total", "clickhouse", code); return n }
+	type end struct {
+		fill func(*testing.T, string) (free func())
+		code string
 	}
+	ends := []end{{fill, "243"}, {fillFiles, "1001"}}
 	for round := range times(2, 6) {
-		before := failures()
-		free := fill(t, dir)
-		r.publishMix(1000*(1+round), 100)
-		r.await("the server has refused", func() bool { return failures() > before+3 })
-		free()
-		r.awaitReachable()
-		r.catchUp()
+		if round > 0 {
+			ends = ends[:1]
+		}
+		for i, end := range ends {
+			before := refused(end.code)
+			free := end.fill(t, dir)
+			r.publishMix(1000*(1+2*round+i), 100)
+			r.await("the server has refused", func() bool { return refused(end.code) > before+3 })
+			if h := p.Health(); !strings.HasSuffix(h.Waiting, ": clickhouse "+end.code+" (no room left)") {
+				t.Errorf("with a full disk the health is %+v", h)
+			}
+			free()
+			r.awaitReachable()
+			r.catchUp()
+		}
 	}
 	r.must(stop())
-	t.Logf("refused %v times, %d restarts", failures(), c.servers.Restarts())
+	t.Logf("refused %v and %v times, %d restarts", refused("243"), refused("1001"), c.servers.Restarts())
 	r.faultless()
 }
 

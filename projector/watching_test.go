@@ -132,6 +132,31 @@ func TestRunbook(t *testing.T) {
 	}
 }
 
+// TestAlertsOnFullServersNameEveryCode: the alerts select all codes that the health calls full.
+func TestAlertsOnFullServersNameEveryCode(t *testing.T) {
+	t.Parallel()
+	selector := regexp.MustCompile(`cause=~?"([a-z|]+)", code=~"([0-9|]+)"`)
+	named := make(map[metrics.Failure]bool)
+	for _, group := range readRules(t).Groups {
+		for _, r := range group.Rules {
+			if m := selector.FindStringSubmatch(r.Expr); m != nil {
+				for _, who := range strings.Split(m[1], "|") {
+					for _, code := range strings.Split(m[2], "|") {
+						named[metrics.Failure{Who: who, Code: code}] = true
+					}
+				}
+			}
+		}
+	}
+	for _, who := range []string{"clickhouse", "nats", "lease", "other"} {
+		for code := range 20_000 {
+			if f := (metrics.Failure{Who: who, Code: strconv.Itoa(code)}); f.Full() != named[f] {
+				t.Errorf("%s %s: full is %v, and in an alert %v", f.Who, f.Code, f.Full(), named[f])
+			}
+		}
+	}
+}
+
 func TestAlertsAndDashboardAskForMetricsThatAreThere(t *testing.T) {
 	t.Parallel()
 	var dashboard struct {

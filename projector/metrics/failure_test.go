@@ -24,6 +24,9 @@ func TestFailureOf(t *testing.T) {
 		want string
 	}{
 		{&clickhouse.Exception{Code: 241, Message: "memory"}, "clickhouse 241"},
+		{&clickhouse.Exception{Code: 243, Message: "space"}, "clickhouse 243 (no room left)"},
+		{&clickhouse.Exception{Code: 10023, Message: "another server's code"}, "clickhouse 10023"},
+		{&jetstream.APIError{Code: 503, ErrorCode: 10023}, "nats 10023 (no room left)"},
 		{&net.OpError{Op: "dial", Err: errors.New("refused")}, "clickhouse"},
 		{ledger.ErrUnreachable, "clickhouse"},
 		{io.ErrUnexpectedEOF, "clickhouse"},

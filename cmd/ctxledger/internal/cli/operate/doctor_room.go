@@ -100,7 +100,7 @@ func checkTableRoom(ctx context.Context, l *ledger.Ledger) []finding {
 		}
 		f.state += fmt.Sprintf("%s free on disk %s", storage.Size(d.Free), d.Name)
 		if d.Scarce() && f.err == nil {
-			f.err = fmt.Errorf("disk %s of ClickHouse has %s of %s left (full: %s), and refuses rows when it is full: free room or give the volume more; see CtxledgerRetries in the runbook", d.Name, storage.Size(d.Free), storage.Size(d.Total), d.Forecast)
+			f.err = fmt.Errorf("disk %s of ClickHouse has %s of %s left (full: %s), and refuses rows when it is full: free room or give the volume more; see CtxledgerTablesDiskFull in the runbook", d.Name, storage.Size(d.Free), storage.Size(d.Total), d.Forecast)
 		}
 	}
 	return []finding{f}
