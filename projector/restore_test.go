@@ -289,6 +289,31 @@ func TestRestoreRefuses(t *testing.T) {
 	g.sameTables(before)
 }
 
+// TestRestoreBeforeTheFirstCommit: an installation whose projector is behind has the backup of itself,
+// which has messages and no rows.
+func TestRestoreBeforeTheFirstCommit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	dir := f.backedUp()
+	before := f.digests()
+	if done := f.restored(f.restore(dir)); !done.Finished {
+		t.Errorf("restored: %+v", done)
+	}
+	f.sameTables(before)
+	g := newFixture(t)
+	if done := g.restored(g.restore(dir)); done.Finished {
+		t.Errorf("restored to another installation: %+v", done)
+	}
+	events := func(f *fixture) uint64 {
+		f.must(f.run(f.guarded(new(logbook))))
+		return f.count("SELECT count() FROM events FINAL")
+	}
+	if own, other := events(f), events(g); own == 0 || own != other {
+		t.Errorf("%d events where the backup was made, %d where it was restored", own, other)
+	}
+}
+
 // rawRows returns the number of rows of each table that is derived from the streams, without FINAL.
 func (f *fixture) rawRows() map[string]uint64 {
 	f.t.Helper()

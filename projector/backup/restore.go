@@ -214,10 +214,12 @@ func (w *restoring) already(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if rows > 0 {
+	if rows > 0 || !w.resumed { // the backup of a projector that is behind may have no rows
 		if held, err := w.holds(ctx); err != nil || held {
 			return held, err
 		}
+	}
+	if rows > 0 {
 		return false, fmt.Errorf("%w: its tables have %d rows", ErrNotEmpty, rows)
 	}
 	list, err := w.streams(ctx)
@@ -237,10 +239,12 @@ func (w *restoring) already(ctx context.Context) (bool, error) {
 
 // holds reports whether the streams are those of the backup, and the tables have its commits.
 func (w *restoring) holds(ctx context.Context) (bool, error) {
+	found := false
 	for _, s := range w.m.Streams {
 		if !s.HoldsEvents() {
 			continue
 		}
+		found = true
 		_, incarnation, err := streamio.OpenStream(ctx, w.JetStream, s.Name)
 		if errors.Is(err, streamio.ErrNoStream) || err == nil && incarnation != s.Incarnation {
 			return false, nil
@@ -253,7 +257,7 @@ func (w *restoring) holds(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	return true, nil
+	return found, nil
 }
 
 func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
