@@ -30,6 +30,14 @@
 --   redacted_policies  text    policies of the redaction, separated by commas
 --   redacted_stand_in  id      replacement for the item
 WITH
+-- Sources of logs that another source tells better, and records of calls that another slice of the log tells.
+untold AS
+(
+    SELECT tenant, source
+    FROM retold
+    WHERE session_id = {session_id:String}
+        AND ({as_of:String} = '' OR since <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+),
 (
     SELECT (
         max(model), max(max_tokens), max(reserved_tokens), groupArrayArray(truncated_refs),
@@ -53,14 +61,11 @@ WITH
 (
     SELECT max(
         (
+            (tenant, concat(toString(source), '#', call_id)) NOT IN (untold),
             -multiIf(
                 fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
                 fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
-            (tenant, source) NOT IN (
-                SELECT tenant, source
-                FROM retold
-                WHERE session_id = {session_id:String}
-                    AND ({as_of:String} = '' OR since <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))),
+            (tenant, source) NOT IN (untold),
             ifNull(output, -1), model, window_tokens, cache_read, output))
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
@@ -103,8 +108,8 @@ WITH
     )
 ) AS withheld
 SELECT
-    if(bill.4 = '', budget.1, bill.4) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens,
-    bill.5 AS billed_tokens, bill.6 AS cache_read, bill.7 AS output_tokens,
+    if(bill.5 = '', budget.1, bill.5) AS model, budget.2 AS max_tokens, budget.3 AS reserved_tokens,
+    bill.6 AS billed_tokens, bill.7 AS cache_read, bill.8 AS output_tokens,
     choice.1 AS omitted, choice.2 AS omitted_tokens, choice.3 AS omitted_unknown,
     arrayReverseSort(r -> countEqual(choice.4, r), arraySort(arrayDistinct(choice.4))) AS omission_reasons,
     arrayMap(r -> countEqual(choice.4, r), omission_reasons) AS omitted_by,

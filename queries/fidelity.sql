@@ -2,7 +2,8 @@
 -- Section: Is the ledger sound?
 -- First: call, fidelity, sources, differs
 --
--- The query reads the table itself, since the view model_calls has only the records that count.
+-- The query reads the table itself, since the view model_calls has only the records that count. A call that a
+-- slice of a log cut counts once: another slice tells it under another id.
 --
 -- Parameters:
 --   tenant      String  id    = ''                  only this tenant; '' means all tenants
@@ -32,7 +33,8 @@ told AS
             nullIf(toString(model), ''), toString(uncached_input), toString(cache_read), toString(cache_write_5m),
             toString(cache_write_1h), toString(cache_write), toString(output), toString(reasoning),
             toString(window_tokens), nullIf(toString(stop_reason), '')] AS said,
-        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better
+        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better,
+        (tenant, concat(toString(source), '#', call_id)) IN (SELECT tenant, source FROM retold) AS elsewhere
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -44,13 +46,16 @@ ordered AS
         tenant, session_id, attempt_id, message, uniqExact(source) AS sources,
         arraySort(
             r -> (
-                (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], r.1) + 5) % 6, r.8,
+                r.9, (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], r.1) + 5) % 6, r.8,
                 -ifNull(r.5, -1), r.6),
             groupArray(
-                (known, toString(coverage), coverage_reasons, said, output, recorded_at, source, told_better))
+                (
+                    known, toString(coverage), coverage_reasons, said, output, recorded_at, source, told_better,
+                    elsewhere))
         ) AS records
     FROM told
     GROUP BY tenant, session_id, attempt_id, message
+    HAVING NOT min(elsewhere)
 )
 SELECT
     tenant, session_id, attempt_id, message AS call, records[1].1 AS fidelity, records[1].2 AS coverage,

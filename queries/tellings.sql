@@ -4,6 +4,7 @@
 --
 -- Records are of one call if they have the same message id of the provider. The id of a call counts as the
 -- message id where a record has none. The best known record counts in all sums. The others stay in the ledger.
+-- A call with one record that does not count was cut by a slice of a log. Another slice tells it under another id.
 -- The query reads the table itself, since the view model_calls has only the records that count.
 --
 -- Parameters:
@@ -34,7 +35,8 @@ told AS
         multiIf(
             fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
         ) AS known,
-        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better
+        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better,
+        (tenant, concat(toString(source), '#', call_id)) IN (SELECT tenant, source FROM retold) AS elsewhere
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
@@ -47,14 +49,14 @@ compared AS
         row_number() OVER (
             PARTITION BY tenant, session_id, attempt_id, message
             ORDER BY
-                (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], known) + 5) % 6,
+                elsewhere, (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], known) + 5) % 6,
                 told_better, output DESC NULLS LAST, recorded_at, stream_seq) AS version
     FROM told
 )
 SELECT
-    tenant, session_id, attempt_id, message AS call, call_id, toBool(version = 1) AS counts, known AS fidelity,
-    toString(coverage) AS coverage, coverage_reasons, source, model, window_tokens, output AS output_tokens, recorded_at
+    tenant, session_id, attempt_id, message AS call, call_id, toBool(version = 1 AND NOT elsewhere) AS counts,
+    known AS fidelity, toString(coverage) AS coverage, coverage_reasons, source, model, window_tokens, output AS output_tokens, recorded_at
 FROM compared
-WHERE sources > 1
+WHERE sources > 1 OR elsewhere
 ORDER BY tenant, session_id, attempt_id, call, version
 LIMIT {limit:UInt32}

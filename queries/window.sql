@@ -46,7 +46,7 @@
 --   coverage         text    whether it has all that the model received: complete or partial; empty if unknown
 --   coverage_reasons  text   why the coverage is partial; base_missing if blocks of a base are not in the ledger
 WITH
--- Sources of logs that another source tells better.
+-- Sources of logs that another source tells better, and records of calls that another slice of the log tells.
 untold AS
 (
     SELECT tenant, source
@@ -65,8 +65,11 @@ stated AS
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND NOT JSONExtractBool(metadata, 'synthetic')
+        AND (
+            call_id = {call_id:String} OR (tenant, concat(toString(source), '#', call_id)) NOT IN (untold))
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     ORDER BY
+        (tenant, concat(toString(source), '#', call_id)) IN (untold),
         multiIf(
             fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
             fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),

@@ -2,7 +2,7 @@ SELECT
     tenant, session_id, source, call_id, event_time, recorded_at,
     JSONExtractRaw(provider_usage, 'total_token_usage') AS total,
     toBool(uncached_input IS NOT NULL OR output IS NOT NULL) AS known,
-    toBool(JSONExtractBool(metadata, 'begun_before_log')) AS begun, ifNull(output, -1) AS output
+    toBool(JSONExtractBool(metadata, 'begun_before_log')) AS begun, ifNull(output, -1) AS answer
 FROM calls
 WHERE startsWith(source, 'urn:ctxledger:import:')
     AND (tenant, session_id) IN (

@@ -42,9 +42,28 @@ func without[T interface{ teller() told }](t tellings, rows []T) []T {
 	return slices.DeleteFunc(rows, func(row T) bool { return slices.Contains(t, row.teller()) })
 }
 
+// elsewhere reports whether another slice of the log, or the whole log, tells the call of a record.
+func (t tellings) elsewhere(u callRow) bool {
+	return slices.Contains(t, told{u.Tenant, u.Source + "#" + u.Call})
+}
+
+// calls returns the records whose call no other log tells, and those of the named call.
+func (t tellings) calls(usage []callRow, named string) []callRow {
+	if len(t) > 0 {
+		usage = slices.DeleteFunc(usage, func(u callRow) bool { return u.Call != named && t.elsewhere(u) })
+	}
+	for i := range usage {
+		usage[i].rank = t.rank(usage[i])
+	}
+	return usage
+}
+
 // rank is the place of a record among the tellings of its call, the best first.
 func (t tellings) rank(u callRow) int {
 	place := 2 * schema.Fidelity(u.fidelity()).Rank()
+	if t.elsewhere(u) {
+		place += 100
+	}
 	if slices.Contains(t, told{u.Tenant, u.Source}) {
 		place++
 	}

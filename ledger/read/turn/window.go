@@ -64,10 +64,7 @@ func (r reader) window(ctx context.Context, sized bool) ([]Block, *Size, error) 
 	if err := together(into(ctx, r, &usage, "calls"), into(ctx, r, &made, "assemblies"), into(ctx, r, (*[]told)(&retold), "retold")); err != nil {
 		return nil, nil, err
 	}
-	made = without(retold, made)
-	for i := range usage {
-		usage[i].rank = retold.rank(usage[i])
-	}
+	made, usage = without(retold, made), retold.calls(usage, r.given["call_id"])
 	c, before := choose(usage, made, r.given["turn_id"], r.given["call_id"], r.given["attempt_id"])
 	if c.tenant == "" {
 		return nil, nil, nil

@@ -173,6 +173,7 @@ other_tellings AS
                     output DESC NULLS LAST, recorded_at, stream_seq) AS counts
         FROM (SELECT *, if(provider_message_id = '', call_id, provider_message_id) AS message FROM calls)
         WHERE (tenant, session_id, message) IN (messages)
+            AND (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
     )
     WHERE call_id != counts
 ),
