@@ -55,7 +55,8 @@ compared AS
 )
 SELECT
     tenant, session_id, attempt_id, message AS call, call_id, toBool(version = 1 AND NOT elsewhere) AS counts,
-    known AS fidelity, toString(coverage) AS coverage, coverage_reasons, source, model, window_tokens, output AS output_tokens, recorded_at
+    known AS fidelity, toString(coverage) AS coverage, coverage_reasons, source, model, window_tokens,
+    output AS output_tokens, recorded_at
 FROM compared
 WHERE sources > 1 OR elsewhere
 ORDER BY tenant, session_id, attempt_id, call, version
