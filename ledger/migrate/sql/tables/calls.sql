@@ -68,7 +68,7 @@ CREATE TABLE IF NOT EXISTS calls
     coverage_reasons Array(LowCardinality(String)),
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_call call_id TYPE bloom_filter GRANULARITY 1,
-    INDEX by_session session_id TYPE bloom_filter GRANULARITY 1
+    INDEX by_session_id session_id TYPE bloom_filter(0.0001) GRANULARITY 1,
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(recorded_at)

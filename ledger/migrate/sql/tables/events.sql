@@ -58,8 +58,8 @@ CREATE TABLE IF NOT EXISTS events
     tenant_absent Bool,
     INDEX by_turn turn_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_seq stream_seq TYPE minmax GRANULARITY 1,
-    INDEX by_session session_id TYPE bloom_filter GRANULARITY 1,
     INDEX by_type event_type TYPE set(64) GRANULARITY 1,
+    INDEX by_session_id session_id TYPE bloom_filter(0.0001) GRANULARITY 1,
     -- Which sessions and ids are there, and what is their newest time? The list of sessions and the search
     -- read these rows instead of all events. An event that is stored twice changes no maximum, so the
     -- answer is exact without FINAL. Each part has its own rows: an insert stores both or none.
