@@ -1,5 +1,5 @@
 // Package deploy is the configuration of one production node: a NATS server or a cluster of them, a
-// ClickHouse server, and containers for both servers and a projector.
+// ClickHouse server, units of systemd, and containers for both servers and a projector.
 //
 //	nats/server.conf.tmpl            limits, durability
 //	nats/cluster.conf.tmpl           routes between the servers of a cluster
@@ -8,6 +8,7 @@
 //	clickhouse/config.d/             memory, parts, logs; durability
 //	clickhouse/users.d/              the writer, the reader
 //	clickhouse/users.d/tenants.xml.tmpl   a reader and a definer for each tenant
+//	systemd/                         units for the programs, on machines without containers
 //	compose/                         images, volumes, health checks
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-//go:embed nats clickhouse
+//go:embed nats clickhouse systemd
 var folders embed.FS
 
 var templates = template.Must(template.ParseFS(folders, "nats/*.tmpl", "clickhouse/users.d/*.tmpl"))

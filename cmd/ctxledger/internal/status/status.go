@@ -135,6 +135,9 @@ func (p Process) alive() liveness {
 	return l
 }
 
+// Alive reports whether no projector is stuck, as /healthz does.
+func (p Process) Alive() bool { return p.alive().Alive }
+
 // Handler serves the three paths, and the pages behind all others.
 func Handler(p Process) http.Handler {
 	mux := http.NewServeMux()

@@ -17,8 +17,8 @@ func DeployCommand(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "deploy",
 		Short: "Configuration of a production node and its tenants",
-		Long: `Print the configuration of a production NATS or ClickHouse server, or write it into a
-folder. The embedded servers and the tests use the same configuration.
+		Long: `Print the configuration of a production NATS or ClickHouse server, or units of systemd, or
+write them into a folder. The embedded servers and the tests use the same configuration.
 
 --out also writes passwords, into files that only their owner can read:
 
@@ -33,10 +33,12 @@ tenant reads its rows and writes nothing.`,
 		Example: `  ctxledger deploy nats --tenant acme
   ctxledger deploy nats --tenant acme --tenant zeta --host nats.internal --out node
   ctxledger deploy nats --tenant acme --cluster n1.internal,n2.internal,n3.internal --out node
-  ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node`,
+  ctxledger deploy clickhouse --tenant acme --tenant zeta --host db.internal --out node
+  ctxledger deploy systemd --out node`,
 	},
 		deployServerCommand(a, "nats", "Configuration of NATS: limits, durability, an account for each tenant", deploy.NATS()),
 		deployServerCommand(a, "clickhouse", "Configuration of ClickHouse: memory, parts, a writer and readers", deploy.ClickHouse()),
+		deployUnitsCommand(a),
 	)
 }
 
@@ -79,17 +81,45 @@ func deployServerCommand(a *cli.App, name, short string, server deploy.Server) *
 	return cmd
 }
 
-// printDeployment prints every file below a line with its path. There is nothing
-// secret in them.
+func deployUnitsCommand(a *cli.App) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "systemd", Short: "Units of systemd for the projector, the pages, and all on one machine", Args: cli.NoArgs,
+		Long: `Print the units of systemd, or write them into a folder. The comment at the head of each
+unit lists the files that it needs. The units wait until the program is ready, restart it
+when it gives no sign of life, and give it no more rights than it needs.`,
+		Example: `  ctxledger deploy systemd
+  ctxledger deploy systemd --out node`,
+		RunE: func(*cobra.Command, []string) error {
+			if out == "" {
+				printFiles(a, deploy.Units())
+				return nil
+			}
+			written, err := deploy.WriteUnits(out)
+			for _, path := range written {
+				_ = ui.Line(a.Out, "%s", filepath.Join(out, path))
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write into this folder instead of printing")
+	return cmd
+}
+
 func printDeployment(a *cli.App, server deploy.Server, tenants []string) error {
 	files, err := server.Files(tenants...)
+	printFiles(a, files)
+	return deployError(err)
+}
+
+// printFiles prints every file below a line with its path. There is nothing secret in them.
+func printFiles(a *cli.App, files []deploy.File) {
 	for i, f := range files {
 		if i > 0 {
 			fmt.Fprintln(a.Out)
 		}
 		fmt.Fprintf(a.Out, "==> %s <==\n%s", f.Path, f.Text)
 	}
-	return deployError(err)
 }
 
 // deployError makes a name that the servers cannot have a wrong command line.

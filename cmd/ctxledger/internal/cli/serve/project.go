@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
@@ -39,6 +40,9 @@ projector finishes its batch and exits with 0.
 /readyz. With --listen the projector stays if the stream lost events or is another
 stream. The status reports the reason, the projector tries again every minute, and an
 interruption exits with 1. Alert rules and a dashboard are in deploy/grafana.
+
+Under systemd the command reports READY=1, WATCHDOG=1 and STOPPING=1 (Type=notify).
+"ctxledger deploy systemd" prints a unit.
 
 The keys in the data folder recognise a withheld value that a producer sends again.
 Its event goes to quarantine with the value masked, and the message is deleted from
@@ -94,6 +98,7 @@ var Outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * tim
 
 func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen string, heads cli.HeadFlags) error {
 	cli.SaveMemory()
+	manager := notify.FromEnvironment(a.Log())
 	listener, err := ListenStatus(listen)
 	if err != nil {
 		return err
@@ -134,11 +139,12 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err := k.Start(); err != nil {
 		return err
 	}
+	process := status.Process{Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: l.Ping}
 	if listener != nil {
-		defer status.Serve(listener, status.Process{
-			Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: l.Ping, Metrics: status.NewRegistry(c.Metrics),
-		}).Close()
+		process.Metrics = status.NewRegistry(c.Metrics)
+		defer status.Serve(listener, process).Close()
 	}
+	manager.Ready(ctx, process.Alive)
 	err = k.Run(ctx)
 	s := k.Fleet().Status()
 	upTo := fmt.Sprintf("up to sequence %d", s.Committed)

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -76,6 +77,7 @@ func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) e
 	if err := who.check(listen); err != nil {
 		return err
 	}
+	manager := notify.FromEnvironment(a.Log())
 	tokens, err := who.openTokens(a)
 	if err != nil {
 		return err
@@ -124,6 +126,7 @@ func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) e
 			done <- server.Serve(listener)
 		}
 	}()
+	manager.Ready(ctx, func() bool { return true })
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)

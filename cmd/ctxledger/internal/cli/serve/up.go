@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/operate"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -106,6 +107,7 @@ type UpAddresses struct {
 }
 
 func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, ports portFlags, upstreams map[string]string, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
+	manager := notify.FromEnvironment(a.Log())
 	c.Progress, c.Log = a.FetchProgress(), a.Log()
 	if _, err := cli.KeysIn(c.Dir)(); err != nil {
 		return err
@@ -172,6 +174,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err := printAddresses(a, found, asJSON); err != nil {
 		return err
 	}
+	manager.Ready(ctx, status.Process{Projectors: projectorsOf(i.Keeper)}.Alive)
 	for {
 		if alarm != nil {
 			fmt.Fprintf(a.Err, "nothing is projected: %v\nqueries go on, events wait in the stream, and it is tried again every minute\n", alarm)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/producer/capture/proxy"
 )
@@ -96,6 +97,7 @@ func (u UpstreamFlag) Named() (map[string]string, error) {
 }
 
 func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[string]string, flags recordFlags) error {
+	manager := notify.FromEnvironment(a.Log())
 	listener, err := listenCapture(a, listen)
 	if err != nil {
 		return err
@@ -118,6 +120,7 @@ func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[st
 	if !running {
 		fmt.Fprintf(a.Err, "no ledger runs on %s: facts wait in an outbox; start one with `ctxledger up`\n", a.Flags.Data)
 	}
+	manager.Ready(ctx, func() bool { return true })
 	select {
 	case err = <-g.failed:
 	case <-ctx.Done():
