@@ -12,7 +12,7 @@
 --   limit       UInt32  rows  = 366  [1..100000]   maximum number of rows
 -- Columns:
 --   tenant                 id        the tenant
---   day                    text      the day in UTC, such as 2026-01-31
+--   day                    text      the day in UTC, such as 2026-01-31; empty for logs without times
 --   session_id             id        the session with by_session; otherwise ''
 --   sessions               count     sessions with calls
 --   calls                  count     model calls
@@ -31,7 +31,8 @@
 --   partial_calls          count     calls with a count that is not known, or a placeholder and not final
 --   cost_complete          bool      whether at_least_cost lacks nothing; otherwise it is a lower bound
 SELECT
-    tenant, toString(toDate(event_time, 'UTC')) AS day, if({by_session:UInt32} = 1, c.session_id, '') AS session_id,
+    tenant, if(event_time < toDateTime64('1971-01-01', 9, 'UTC'), '', toString(toDate(event_time, 'UTC'))) AS day,
+    if({by_session:UInt32} = 1, c.session_id, '') AS session_id,
     uniqExact(c.session_id) AS sessions, count() AS calls,
     sum(uncached_input) AS input_tokens, sum(cache_written) AS cache_creation_tokens,
     sum(cache_read) AS cache_read_tokens, sum(window_tokens) AS all_input_tokens,

@@ -21,15 +21,17 @@
 --   tokens        tokens  largest size of the item in a window, as estimated
 --   token_calls   tokens  sum of its sizes over these calls
 --   window_share  ratio   token_calls / billed windows of the session
---   first_at      time    first call that sent it
---   last_at       time    last call that sent it
+--   first_at      time    first call that sent it; NULL where the log has no times
+--   last_at       time    last call that sent it; NULL where the log has no times
 WITH
 sent AS
 (
     SELECT
         tenant, session_id, item_refs[1] AS item_ref, max(w.title) AS title, any(toString(w.layer)) AS layer,
         max(w.name) AS tool, uniqExact(attempt_id, call_id) AS calls, max(w.tokens) AS tokens,
-        sum(w.tokens) AS token_calls, min(event_time) AS first_at, max(event_time) AS last_at
+        sum(w.tokens) AS token_calls,
+        minOrNullIf(event_time, event_time >= toDateTime64('1971-01-01', 9, 'UTC')) AS first_at,
+        maxOrNullIf(event_time, event_time >= toDateTime64('1971-01-01', 9, 'UTC')) AS last_at
     FROM turn_window AS w
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

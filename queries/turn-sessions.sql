@@ -14,11 +14,12 @@
 --   thread_id   id     the thread
 --   turn_id     id     the turn
 --   facts       count  facts of the turn
---   first_at    time   time of the first fact
---   last_at     time   time of the last fact
+--   first_at    time   time of the first fact; NULL where the log has no times
+--   last_at     time   time of the last fact; NULL where the log has no times
 SELECT
     tenant, session_id, any(thread_id) AS thread_id, turn_id, uniqExact(incarnation, stream_seq) AS facts,
-    min(event_time) AS first_at, max(event_time) AS last_at
+    minOrNullIf(event_time, event_time >= toDateTime64('1971-01-01', 9, 'UTC')) AS first_at,
+    maxOrNullIf(event_time, event_time >= toDateTime64('1971-01-01', 9, 'UTC')) AS last_at
 FROM events
 PREWHERE turn_id = {turn_id:String}
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -31,6 +31,8 @@ func TestSessionsWithoutTimes(t *testing.T) {
 		{"sessions", "session_id, toString(started_at)", map[string]string{"limit": "1", "before": "1970-01-01T00:00:00Z", "before_tenant": "acme", "before_session": "first"}, "[[second NULL]]"},
 		{"sessions", "session_id", map[string]string{"before": "2026-03-01T00:00:00Z", "before_tenant": "acme", "before_session": "timed"}, "[[first] [second]]"},
 		{"turns", "turn_id, toString(started_at)", map[string]string{"session_id": "first"}, "[[turn-9 NULL] [turn-6 NULL]]"},
+		{"turn-sessions", "session_id, toString(first_at), toString(last_at)", map[string]string{"turn_id": "turn-9"}, "[[first NULL NULL]]"},
+		{"turn-sessions", "session_id, toString(first_at)", map[string]string{"turn_id": "turn-8"}, "[[timed 2026-03-01 00:00:00.000000000]]"},
 		{"tasks", "task_id, toString(started_at), toString(ended_at)", map[string]string{"session_id": "second"}, "[[task of second NULL NULL]]"},
 	} {
 		q, err := queries.Get(c.query)

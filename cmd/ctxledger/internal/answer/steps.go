@@ -18,7 +18,7 @@ func Steps(ctx context.Context, l *ledger.Ledger, arguments map[string]string) (
 	var steps []history.Step
 	for _, s := range rows {
 		steps = append(steps, history.Step{
-			Recorded: s.Recorded, Happened: s.Happened, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
+			Recorded: s.Recorded, Happened: history.Moment{Time: s.Happened}, Turn: s.Turn, InTurn: s.InTurn, Call: s.Call, Step: s.Step, Record: s.Record, Position: s.Position, Rank: s.Rank, Score: s.Score,
 			Before: s.Before, After: s.After, Reason: s.Reason, Note: s.Note, Policy: s.Policy, StandIn: s.StandIn, Signals: s.Signals, Stream: s.Stream, Sequence: s.Sequence,
 		})
 	}

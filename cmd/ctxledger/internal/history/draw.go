@@ -143,7 +143,13 @@ func signature(group []Step) string {
 	return strings.Join(said, "\n")
 }
 
-func (s Step) when() string { return s.Happened.UTC().Format("15:04:05") }
+// when is the time of day, "-" for a step of a log without times.
+func (s Step) when() string {
+	if !ui.IsTime(s.Happened.Time) {
+		return "-"
+	}
+	return s.Happened.UTC().Format("15:04:05")
+}
 
 // tally counts the calls of a turn by their step for the item.
 type tally struct {

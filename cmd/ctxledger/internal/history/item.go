@@ -10,12 +10,14 @@ package history
 import (
 	"slices"
 	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 // Step is one row of the query why: a change of the item, with its time and reason.
 type Step struct {
 	Recorded time.Time          `json:"recorded_at"` // by the stream
-	Happened time.Time          `json:"event_time"`
+	Happened Moment             `json:"event_time"`
 	Turn     string             `json:"turn_id"`
 	InTurn   bool               `json:"in_turn"` // whether the step belongs to the turn of the question
 	Call     string             `json:"call_id"`
@@ -34,6 +36,17 @@ type Step struct {
 	Stream   string             `json:"incarnation"` // the stream of the fact
 	Sequence uint64             `json:"stream_seq"`  // the fact's place in the stream
 	Proof    *Proof             `json:"proof,omitzero"`
+}
+
+// Moment is a time of a fact. In JSON it is null for a fact of a log without times.
+type Moment struct{ time.Time }
+
+// MarshalJSON writes null or the time.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if !ui.IsTime(m.Time) {
+		return []byte("null"), nil
+	}
+	return m.Time.MarshalJSON()
 }
 
 // Proof is the proof that the fact of a step is in the transparency log.

@@ -18,7 +18,7 @@ func way(call string, steps ...history.Step) history.Item {
 	w := history.Item{Session: "s", Turn: "t2", Call: call, Item: "big.go", Steps: steps, Ended: start.Add(time.Hour)}
 	for i := range w.Steps {
 		s := &w.Steps[i]
-		s.Happened = start.Add(time.Duration(i) * time.Second)
+		s.Happened = history.Moment{Time: start.Add(time.Duration(i) * time.Second)}
 		if s.Turn == "" {
 			s.Turn = "t2"
 		}

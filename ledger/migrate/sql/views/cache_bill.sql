@@ -308,7 +308,13 @@ prefixes AS
             arraySum(
                 (k, t, i) -> if(has(previous_keys, k) OR i != cityHash64('') AND has(seen_refs, i), 0, t), rest_keys,
                 rest_sizes, rest_refs)) AS fresh,
-        if(number = 1, NULL, coalesce(gap_seconds, dateDiff('millisecond', previous_time, event_time) / 1000)) AS gap,
+        if(
+            number = 1, NULL,
+            coalesce(
+                gap_seconds,
+                if(
+                    previous_time < toDateTime64('1971-01-01', 9, 'UTC'), NULL,
+                    dateDiff('millisecond', previous_time, event_time) / 1000))) AS gap,
         if(
             number = 1 OR previous_read IS NULL AND previous_written IS NULL, NULL,
             ifNull(previous_read, 0) + ifNull(previous_written, 0)) AS reusable_tokens

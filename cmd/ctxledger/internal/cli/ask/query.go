@@ -261,7 +261,11 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	if err != nil {
 		return queryExit(asked.SQL, err)
 	}
-	n, err := a.PrintRows(result, cli.RowsForm{Format: flags.output, Wide: flags.wide, CSVSafe: flags.csvSafe, First: asked.First})
+	rows := read.Rows(result)
+	if flags.sql == "" {
+		rows = ui.Timed(rows)
+	}
+	n, err := a.PrintRows(rows, cli.RowsForm{Format: flags.output, Wide: flags.wide, CSVSafe: flags.csvSafe, First: asked.First})
 	if err = errors.Join(err, result.Close()); err != nil {
 		return queryExit(asked.SQL, err)
 	}

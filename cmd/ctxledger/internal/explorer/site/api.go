@@ -185,7 +185,7 @@ func writeRows(r *http.Request, l *ledger.Ledger, q queries.Query, given map[str
 	if err != nil {
 		return b, 0, nil, err
 	}
-	last = &lastRow{Rows: found}
+	last = &lastRow{Rows: ui.Timed(found)}
 	form := ui.Form{Format: "json"}
 	b.contentType = "application/json"
 	if r.URL.Query().Get("format") == "csv" {

@@ -63,14 +63,24 @@ func money(sum float64, currency string) string {
 	return strings.TrimSpace(text + " " + ui.Shorten(currency, 12))
 }
 
-// clock writes the time of day in UTC.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+// clock writes the time of day in UTC, "" for a time that is none.
+func clock(t time.Time) string {
+	if !ui.IsTime(t) {
+		return ""
+	}
+	return t.UTC().Format("15:04:05")
+}
 
 // day writes a day for people.
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-// stamp writes a time for programs.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// stamp writes a time for programs, "" for a time that is none.
+func stamp(t time.Time) string {
+	if !ui.IsTime(t) {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
 
 // words writes a name of a recorded layer, cause or state as words.
 func words(name string) string { return strings.ReplaceAll(ui.Shorten(name, 40), "_", " ") }

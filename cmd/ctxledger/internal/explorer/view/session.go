@@ -112,7 +112,11 @@ func (s Session) chart(t river.Thread, height float64, href func(river.Call) str
 	}
 	for _, column := range c.Columns {
 		call := column.Call
-		title := fmt.Sprintf("call %d, %s: %s tokens", call.Number, clock(call.At), spaced(call.Top()))
+		title := fmt.Sprintf("call %d", call.Number)
+		if at := clock(call.At); at != "" {
+			title += ", " + at
+		}
+		title += fmt.Sprintf(": %s tokens", spaced(call.Top()))
 		if call.Billed == nil {
 			title += ", estimated"
 		}
