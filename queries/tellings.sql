@@ -1,6 +1,6 @@
 -- Which model calls were recorded by several sources, and which record counts?
 -- Section: Is the ledger sound?
--- First: call, counts, fidelity, source, window_tokens, output_tokens
+-- First: call, counts, fidelity, source, differs, window_tokens, output_tokens
 --
 -- Records are of one call if they have the same message id of the provider. The id of a call counts as the
 -- message id where a record has none. The best known record counts in all sums. The others stay in the ledger.
@@ -25,6 +25,7 @@
 --   model             text    the model
 --   window_tokens     tokens  billed input; NULL if not known
 --   output_tokens     tokens  billed output; NULL if not known
+--   differs           text    values that differ from those of the record that counts; empty if they agree
 --   recorded_at       time    time at which the stream stored the record
 WITH
 told AS
@@ -35,6 +36,10 @@ told AS
         multiIf(
             fidelity != '', toString(fidelity), startsWith(source, 'urn:ctxledger:import:'), 'reconstructed', 'stated'
         ) AS known,
+        [
+            nullIf(toString(model), ''), toString(uncached_input), toString(cache_read), toString(cache_write_5m),
+            toString(cache_write_1h), toString(cache_write), toString(output), toString(reasoning),
+            toString(window_tokens), nullIf(toString(stop_reason), '')] AS said,
         (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better,
         (tenant, concat(toString(source), '#', call_id)) IN (SELECT tenant, source FROM retold) AS elsewhere
     FROM calls
@@ -46,17 +51,27 @@ compared AS
 (
     SELECT
         *, uniqExact(source) OVER (PARTITION BY tenant, session_id, attempt_id, message) AS sources,
-        row_number() OVER (
-            PARTITION BY tenant, session_id, attempt_id, message
-            ORDER BY
-                elsewhere, (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], known) + 5) % 6,
-                told_better, output DESC NULLS LAST, recorded_at, stream_seq) AS version
+        row_number() OVER best AS version, first_value((source, said)) OVER best AS counting
     FROM told
+    WINDOW best AS (
+        PARTITION BY tenant, session_id, attempt_id, message
+        ORDER BY
+            elsewhere, (indexOf(['wire', 'serialized', 'stated', 'reported', 'reconstructed'], known) + 5) % 6,
+            told_better, output DESC NULLS LAST, recorded_at, stream_seq)
 )
 SELECT
     tenant, session_id, attempt_id, message AS call, call_id, toBool(version = 1 AND NOT elsewhere) AS counts,
     known AS fidelity, toString(coverage) AS coverage, coverage_reasons, source, model, window_tokens,
-    output AS output_tokens, recorded_at
+    output AS output_tokens,
+    if(
+        source = counting.1, [],
+        arrayFilter(
+            (name, mine, best) -> ifNull(mine != best, false),
+            [
+                'model', 'uncached_input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output',
+                'reasoning', 'window_tokens', 'stop_reason'],
+            said, counting.2)) AS differs,
+    recorded_at
 FROM compared
 WHERE sources > 1 OR elsewhere
 ORDER BY tenant, session_id, attempt_id, call, version

@@ -39,12 +39,13 @@ func TestOneTellingOfACallCounts(t *testing.T) {
 		t.Errorf("the session has %s", got)
 	}
 	var told []string
-	for _, row := range named(t, l, "tellings", map[string]string{"session_id": "s9"}, "call", "call_id", "counts", "fidelity", "window_tokens") {
+	for _, row := range named(t, l, "tellings", map[string]string{"session_id": "s9"}, "call", "call_id", "counts", "fidelity", "window_tokens", "differs") {
 		told = append(told, strings.Join(row, " "))
 	}
 	want := []string{
-		"msg_1 wire-1 true wire 11", "msg_1 sdk-1 false stated 12", "msg_1 otlp-1 false reported 13", "msg_1 msg_1 false reconstructed 10",
-		"msg_2 otlp-2 true reported 20", "msg_2 msg_2 false reconstructed 20",
+		"msg_1 wire-1 true wire 11 []", "msg_1 sdk-1 false stated 12 [uncached_input output window_tokens]",
+		"msg_1 otlp-1 false reported 13 [uncached_input output window_tokens]", "msg_1 msg_1 false reconstructed 10 [uncached_input output window_tokens]",
+		"msg_2 otlp-2 true reported 20 []", "msg_2 msg_2 false reconstructed 20 []",
 	}
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the tellings are\n%s", strings.Join(told, "\n"))
