@@ -19,7 +19,7 @@ type toldCall struct {
 
 // cutCalls returns a row for each record of a call that another slice of its log tells, see
 // [telling.Elsewhere]. Sessions without slices have none and are not read.
-func cutCalls(ctx context.Context, l *Ledger, all []toldSource) (rows []retoldRow, err error) {
+func cutCalls(ctx context.Context, l *Ledger, all []toldSource, retold []retoldRow) (rows []retoldRow, err error) {
 	sliced := make(map[toldSession]bool)
 	var tenants, sessions []string
 	for _, t := range all {
@@ -38,6 +38,9 @@ func cutCalls(ctx context.Context, l *Ledger, all []toldSource) (rows []retoldRo
 		if err := row.Scan(&c.tenant, &c.session, &c.Source, &c.ID, &c.At, &c.recorded, &c.Total, &c.Known, &c.Begun, &c.Output); err != nil {
 			return nil, fmt.Errorf("look for calls that slices of a log share: %w", err)
 		}
+		c.Retold = slices.ContainsFunc(retold, func(r retoldRow) bool {
+			return r.Tenant == c.tenant && r.Session == c.session && r.Source == c.Source
+		})
 		if calls[c.toldSession] == nil {
 			order = append(order, c.toldSession)
 		}

@@ -105,7 +105,7 @@ func retell(ctx context.Context, l *Ledger, b *Batch, epoch uint64) error {
 		return nil
 	}
 	rows := retold(all)
-	more, err := cutCalls(ctx, l, all)
+	more, err := cutCalls(ctx, l, all, rows)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func TestARewrittenLogIsTold(t *testing.T) {
 	for n := range 6 {
 		lines[n] = strings.ReplaceAll(lines[n], fmt.Sprintf(`"text %d"`, n), fmt.Sprintf(`"other words %d"`, n))
 	}
-	if _, said := imports(lines); !strings.Contains(said, log+" "+rewritten) {
+	if _, said := imports(lines); !strings.Contains(said, log+" "+rewritten+", first in line 1:") {
 		t.Errorf("the import of the rewritten log said %s", said)
 	}
 	calls(6)

@@ -118,7 +118,7 @@ func (c *toldCalls) add(t rapid.TB, got imported) {
 		}
 		r := telling.Call{Source: e.Source, ID: u.CallID, At: e.Time, Known: u.Usage.Output != nil, Begun: u.Metadata["begun_before_log"] == true, Output: -1}
 		if r.Known {
-			r.Total, r.Output = string(total), *u.Usage.Output
+			r.Total, r.Output = strings.TrimPrefix(string(total), "null"), *u.Usage.Output
 		}
 		c.records, c.usage, c.places = append(c.records, r), append(c.usage, u), append(c.places, *e.Sequence)
 	}

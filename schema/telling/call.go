@@ -1,6 +1,9 @@
 package telling
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Call is a record of a model call, in the form that tells whether another log tells the same call.
 type Call struct {
@@ -11,6 +14,7 @@ type Call struct {
 	Known  bool      // the tokens of the call are known
 	Begun  bool      // the call may have begun before the log
 	Output int64     // tokens of the answer, -1 if unknown
+	Retold bool      // another source tells the log better
 }
 
 // log returns the source of the record's log, and whether the log is a slice.
@@ -25,6 +29,7 @@ func (c Call) log() (source string, slice bool) {
 //
 // Slices of a log can cut a call. Two records are of one call if the totals after the call are equal.
 // The record of the whole log counts, else one that has the whole call, else the one that begins first.
+// A slice that was rewritten can have other IDs. The telling that counts then has the record that counts.
 // A call without counts at the end of one log is the call that may have begun before another log, if
 // no other call is between them.
 func Elsewhere(calls []Call) []int {
@@ -88,9 +93,8 @@ func (c Call) toldBy(other Call) bool {
 	if c.ID == other.ID {
 		return false
 	}
-	mine, slice := c.log()
-	log, _ := other.log()
-	return slice && mine != log && other.before(c)
+	_, slice := c.log()
+	return slice && other.before(c)
 }
 
 // before orders records of one call. A record of the whole log comes before those of slices, and the
@@ -101,12 +105,14 @@ func (c Call) before(o Call) bool {
 	switch {
 	case slice != otherSlice:
 		return otherSlice
+	case mine == log && c.Retold != o.Retold:
+		return o.Retold
 	case c.Begun != o.Begun:
 		return o.Begun
 	case !c.At.Equal(o.At):
 		return c.At.Before(o.At)
 	}
-	return mine < log
+	return cmp.Or(cmp.Compare(mine, log), cmp.Compare(c.Source, o.Source), cmp.Compare(c.ID, o.ID)) < 0
 }
 
 // endsIn reports whether rest is the end of the call c, whose log ends before the counts.

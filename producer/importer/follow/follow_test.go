@@ -193,3 +193,42 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestHostileChanges: a log that is cut, rewritten in place with the same length, copied and emptied,
+// replaced, and gone for a while is told each time. Only a file that was replaced is told as the one before,
+// whole.
+func TestHostileChanges(t *testing.T) {
+	each(t, func(f *folder) {
+		path := filepath.Join(f.path, "a.jsonl")
+		f.write("a.jsonl", "1\n2\n3\n4\n")
+		f.expect("a.jsonl")
+		must := func(errs ...error) {
+			f.Helper()
+			if err := errors.Join(errs...); err != nil {
+				f.Fatal(err)
+			}
+		}
+		put := func(text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+		for _, step := range []struct {
+			name, before string
+			change       func()
+		}{
+			{"cut in the middle of a line", "", func() { must(os.Truncate(path, 5)) }},
+			{"rewritten with the same length", "", func() {
+				file, err := os.OpenFile(path, os.O_WRONLY, 0)
+				must(err)
+				_, err = file.WriteAt([]byte("5\n6\n7"), 0)
+				must(err, file.Close())
+			}},
+			{"emptied after a copy", "", func() { must(os.WriteFile(path+".1.txt", []byte("5\n6\n7"), 0o600), os.Truncate(path, 0)) }},
+			{"grown again", "", func() { must(put("8\n9\n")) }},
+			{"replaced", "8\n9\n", func() { must(os.Rename(path, path+".2.txt"), put("10\n")) }},
+			{"replaced by a copy of the same text", "10\n", func() { must(os.WriteFile(path+".3.txt", []byte("10\n"), 0o600), os.Rename(path+".3.txt", path)) }},
+		} {
+			step.change()
+			if text := before(t, f.expect("a.jsonl")); text != step.before {
+				f.Errorf("%s: the file before has %q instead of %q", step.name, text, step.before)
+			}
+		}
+	})
+}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -26,15 +28,19 @@ func (d *Differs) Error() string {
 }
 
 // Comparison compares a whole log with what the stream has of a source, by the entries of the sample.
-// A log was rewritten if an entry has another fact, or if some entries are gone and the log reaches at
-// least as far as before. A log without any of the entries is another slice of the session. In any
-// other log some facts have other ids because later records corrected them.
+// A log was rewritten if an entry has another fact, if a new entry is before one of the entries, or if
+// some entries are gone and the log reaches at least as far as before. A log without any of the entries
+// is another slice of the session. In any other log some facts have other ids because later records
+// corrected them.
 type Comparison struct {
 	differs             *Differs
 	facts               int
 	sampled             map[uint32]uint32 // entries that were not seen yet
 	same, other, sample int               // entries
 	mark                string            // of the first other entry
+	fresh               string            // mark of the first entry that the sample lacks
+	line, freshLine     int               // of these two entries, 0 if the log has no lines
+	inserted            bool              // a fresh entry is before one of the sample
 }
 
 // Compare returns a comparison, which takes all facts of the log.
@@ -61,12 +67,16 @@ func (c *Comparison) Emit(e *schema.Event) error {
 	digest, ok := c.sampled[entry.id]
 	switch {
 	case !ok:
+		if c.fresh == "" {
+			c.fresh, c.freshLine = hex.EncodeToString(full[:8]), lineOf(e)
+		}
 		return nil
 	case digest == entry.digest:
 		c.same++
+		c.inserted = c.inserted || c.fresh != "" && c.sample < 2*sampleSize // a sample of all entries
 	default:
 		if c.other++; c.other == 1 {
-			c.mark = hex.EncodeToString(full[:8])
+			c.mark, c.line = hex.EncodeToString(full[:8]), lineOf(e)
 		}
 	}
 	delete(c.sampled, entry.id)
@@ -77,7 +87,29 @@ func (c *Comparison) Emit(e *schema.Event) error {
 // the log only grows.
 func (c *Comparison) Rewritten() (mark string, rewritten bool) {
 	gone := c.same > 0 && c.same < c.sample && c.facts >= c.differs.before.Facts
+	if c.inserted {
+		return cmp.Or(c.mark, c.fresh), true
+	}
 	return cmp.Or(c.mark, c.differs.mark), c.differs.rewritten || c.other > 0 || gone
+}
+
+// Line returns the line of the log with the first entry that is another one than before, 0 if it is unknown.
+func (c *Comparison) Line() int {
+	if c.inserted && (c.line == 0 || c.freshLine < c.line) {
+		return c.freshLine
+	}
+	return c.line
+}
+
+// lineOf returns the line of a fact's record.
+func lineOf(e *schema.Event) int {
+	var fact struct {
+		Metadata struct {
+			Line int `json:"line"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(e.Data, &fact) // a fact without a line has none
+	return fact.Metadata.Line
 }
 
 // sample has the last 64 entries of an item log, and of the others the 64 whose ids have the smallest

@@ -114,7 +114,8 @@ func (f *Filter) pass(s *sourceFilter) error {
 	return nil
 }
 
-// contradiction returns a [*Differs] if a waiting entry has other bytes than the sample.
+// contradiction returns a [*Differs] if a waiting entry has other bytes than the sample, or is new before
+// one of the sample.
 func (s *sourceFilter) contradiction() error {
 	if len(s.waiting) == 0 {
 		return nil
@@ -124,7 +125,7 @@ func (s *sourceFilter) contradiction() error {
 	for _, e := range s.waiting {
 		_ = c.Emit(e)
 	}
-	if c.other > 0 {
+	if c.other > 0 || c.inserted {
 		return differs
 	}
 	return nil
@@ -145,7 +146,7 @@ func (s *sourceFilter) endBlock() {
 }
 
 // End passes on the facts that still wait, because the log is shorter than a known one. Its error is that
-// of emit, or a [*Differs] if entries that wait have other bytes than before. It returns
+// of emit, or a [*Differs] if entries that wait have other bytes than before, or are new among them. It returns
 // what the stream has of each source whose facts this log adds to, once the facts that were passed
 // on are stored. Their places are not set. A log that reaches less far than a known one adds nothing.
 func (f *Filter) End() (map[string]Source, error) {

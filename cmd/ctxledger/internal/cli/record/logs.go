@@ -182,7 +182,7 @@ type readLog func(o model.Options, emit func(*schema.Event) error) (model.Report
 // publish publishes the facts of a log that the stream may lack. A log that was rewritten since an
 // import stored facts of it is told as a telling of its own.
 func (im *logImport) publish(ctx context.Context, path string, o model.Options, read readLog) (model.Report, error) {
-	s, before, corrected := im.stream, im.stream.memory.published, make(map[string]bool)
+	s, before, corrected, where := im.stream, im.stream.memory.published, make(map[string]bool), ""
 	for {
 		filter, end := s.memory.filter(ctx, corrected, func(e *schema.Event) error {
 			s.sessions[e.SessionID] = true
@@ -195,7 +195,7 @@ func (im *logImport) publish(ctx context.Context, path string, o model.Options, 
 		var differs *known.Differs
 		if !errors.As(err, &differs) {
 			if o.Rewritten != "" && s.memory.published > before {
-				_ = ui.Line(im.app.Err, "%s was rewritten after an import: its facts are a telling of their own, and the earlier ones stay; `ctxledger query tellings` lists calls that both have", path)
+				_ = ui.Line(im.app.Err, "%s was rewritten after an import%s: its facts are a telling of their own, and the earlier ones stay; `ctxledger query tellings` lists calls that both have", path, where)
 			}
 			return part, err
 		}
@@ -204,7 +204,9 @@ func (im *logImport) publish(ctx context.Context, path string, o model.Options, 
 			return part, err
 		}
 		if mark, rewritten := comparison.Rewritten(); rewritten && o.Rewritten != mark {
-			o.Rewritten = mark
+			if o.Rewritten = mark; comparison.Line() > 0 {
+				where = fmt.Sprintf(", first in line %d", comparison.Line())
+			}
 		} else {
 			corrected[differs.Source] = true
 		}

@@ -1,0 +1,31 @@
+package telling
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestElsewhere: of the records of a call one counts.
+func TestElsewhere(t *testing.T) {
+	const whole, slice = ImportSource + "codex:s;r2;bare;0a", ImportSource + "codex:s:from:b;r3;bare;0a"
+	const rewritten = ImportSource + "codex:s:from:b;r3;bare;0b"
+	for name, c := range map[string]struct {
+		calls []Call
+		want  string
+	}{
+		"a rewritten slice gave the call another id": {[]Call{
+			{Source: rewritten, ID: "x2", Total: "9", Known: true}, {Source: slice, ID: "x1", Total: "9", Known: true, Retold: true},
+		}, "[-1 0]"},
+		"the telling from before counts again": {[]Call{
+			{Source: rewritten, ID: "x2", Total: "9", Known: true, Retold: true}, {Source: slice, ID: "x1", Total: "9", Known: true},
+		}, "[1 -1]"},
+		"the whole log has the call":                 {[]Call{{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 5}}, "[1 -1]"},
+		"the whole log ends in the middle of a call": {[]Call{{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 3}}, "[-1 -1]"},
+		"revision 1 did not tell slices from logs":   {[]Call{{Source: slice, ID: "x"}, {Source: ImportSource + "codex:s", ID: "x"}}, "[-1 -1]"},
+		"other logs":                                 {[]Call{{Source: slice, ID: "x", Total: "9"}, {Source: slice, ID: "y", Total: "8"}}, "[-1 -1]"},
+	} {
+		if got := fmt.Sprint(Elsewhere(c.calls)); got != c.want {
+			t.Errorf("%s: %s instead of %s", name, got, c.want)
+		}
+	}
+}
