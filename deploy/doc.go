@@ -6,6 +6,7 @@
 //	nats/accounts.conf.tmpl          permissions to publish and read, by tenant
 //	nats/tls.conf                    encryption, to be included by hand
 //	clickhouse/config.d/             memory, parts, logs; durability
+//	clickhouse/tls.xml               encryption, to be copied into config.d/ by hand
 //	clickhouse/users.d/              the writer, the reader
 //	clickhouse/users.d/tenants.xml.tmpl   a reader and a definer for each tenant
 //	systemd/                         units for the programs, on machines without containers
@@ -13,8 +14,8 @@
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].
 // deploy/embedded runs its ClickHouse with the same files. The tests of this package load all
-// files except users.d/production.xml. `clickhouse local` ignores the ports and system logs in
-// config.d/production.xml.
+// files except users.d/production.xml and clickhouse/tls.xml. `clickhouse local` ignores the ports and system logs in
+// config.d/production.xml, and has no port with TLS.
 //
 // No file in nats/ or clickhouse/ holds a password. The servers read hashes from their
 // environment:

@@ -100,7 +100,7 @@ func ClickHouse() Server {
 		folder: "clickhouse",
 		files: []string{
 			"config.d/ctxledger.xml", "config.d/durable.xml", "config.d/production.xml",
-			"users.d/ctxledger.xml", "users.d/production.xml", "users.d/tenants.xml",
+			"users.d/ctxledger.xml", "users.d/production.xml", "users.d/tenants.xml", "tls.xml",
 		},
 		port: 9000, scheme: "clickhouse", client: "CTXLEDGER_CLICKHOUSE_DSN",
 		users: []user{{"ctxledger", "writer", WriterHash, "/ctxledger"}, {"reader", "reader", ReaderHash, "/ctxledger"}},

@@ -24,6 +24,9 @@ type patient struct {
 // dialer makes the driver's connections patient.
 func dialer(o *clickhouse.Options) func(ctx context.Context, addr string) (net.Conn, error) {
 	limit, plain, secure := o.ReadTimeout, net.Dialer{Timeout: o.DialTimeout}, o.TLS
+	if o.Protocol == clickhouse.HTTP {
+		secure = nil // the client of HTTP encrypts by itself
+	}
 	return func(ctx context.Context, addr string) (conn net.Conn, err error) {
 		if secure != nil {
 			conn, err = (&tls.Dialer{NetDialer: &plain, Config: secure}).DialContext(ctx, "tcp", addr)

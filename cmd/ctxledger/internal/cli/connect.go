@@ -74,7 +74,7 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 // DialNATS connects to the server at address, or to the server of the named context.
 // Errors contain no password.
 func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, error) {
-	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second)}, options...)
+	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second), a.Flags.authorities}, options...)
 	if a.Flags.natsContext != "" && a.Flags.NATS == "" {
 		nc, _, err := natscontext.Connect(a.Flags.natsContext, options...)
 		if err != nil {
@@ -89,6 +89,8 @@ func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, erro
 		return nil, UsageError("the NATS address is not valid: want nats://host:4222 (%w)", parse.Err)
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("NATS at %s refuses the user: check the user and the password in the address", Redacted(address))
+	case certificateTrouble(err) != "":
+		return nil, WithCode(ExitUnreachable, fmt.Errorf("NATS at %s %s", Redacted(address), certificateTrouble(err)))
 	case err != nil:
 		return nil, WithCode(ExitUnreachable, fmt.Errorf("NATS at %s cannot be reached: %w; start it, or check the address", Redacted(address), err))
 	}
@@ -141,6 +143,9 @@ type unreachableClickHouse struct {
 }
 
 func (e *unreachableClickHouse) Error() string {
+	if trouble := certificateTrouble(e.cause); trouble != "" {
+		return fmt.Sprintf("ClickHouse at %s %s", Redacted(e.dsn), trouble)
+	}
 	return fmt.Sprintf("ClickHouse at %s cannot be reached: start it, or check the address", Redacted(e.dsn))
 }
 

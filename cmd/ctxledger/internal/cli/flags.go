@@ -23,13 +23,15 @@ type GlobalFlags struct {
 	NATS        string
 	natsContext string
 	ClickHouse  string
-	Data        string
-	dataGiven   bool // by a flag, the environment or the settings file
-	config      string
-	verbose     bool
-	logLevel    slog.Level
-	logFormat   string
-	origins     map[string]Origin
+	// CA is a file with the authorities of the servers' certificates, or "" for those of the system.
+	CA        string
+	Data      string
+	dataGiven bool // by a flag, the environment or the settings file
+	config    string
+	verbose   bool
+	logLevel  slog.Level
+	logFormat string
+	origins   map[string]Origin
 }
 
 // The log formats.
@@ -45,6 +47,7 @@ var settings = []struct{ flag, env string }{
 	{"nats", "CTXLEDGER_NATS_URL"},
 	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
 	{"clickhouse", "CTXLEDGER_CLICKHOUSE_DSN"},
+	{"ca", "CTXLEDGER_CA"},
 	{"data", "CTXLEDGER_DATA"},
 	{"checkpoint-dir", "CTXLEDGER_CHECKPOINT_DIR"},
 	{"checkpoint-command", "CTXLEDGER_CHECKPOINT_COMMAND"},
@@ -55,6 +58,7 @@ func (g *GlobalFlags) Register(root *cobra.Command) {
 	f.StringVar(&g.NATS, "nats", "", "NATS address, nats://host:4222 (CTXLEDGER_NATS_URL)")
 	f.StringVar(&g.natsContext, "nats-context", "", "a context of the nats command line (CTXLEDGER_NATS_CONTEXT)")
 	f.StringVar(&g.ClickHouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
+	f.StringVar(&g.CA, "ca", "", "file with the authorities of the certificates of NATS and ClickHouse (CTXLEDGER_CA, default those of the system)")
 	f.StringVar(&g.Data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
 	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "log more on standard error, like --log-level debug")
@@ -119,6 +123,9 @@ func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 		g.Data = defaultData()
 	}
 	g.leaveOutOwnFiles()
+	if err := g.useAuthorities(); err != nil {
+		return err
+	}
 	if g.logFormat != logText && g.logFormat != logJSON {
 		return UsageError("--log-format %q is unknown: use %s or %s", g.logFormat, logText, logJSON)
 	}
@@ -190,7 +197,7 @@ func readSettings(path string) (_ map[string]string, from string, err error) {
 	}
 	for name := range file {
 		if !knownSetting(name) {
-			return nil, path, UsageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, data, checkpoint-dir and checkpoint-command", path, name)
+			return nil, path, UsageError("settings file %s: unknown setting %q; there are nats, nats-context, clickhouse, ca, data, checkpoint-dir and checkpoint-command", path, name)
 		}
 	}
 	return file, path, nil
