@@ -36,7 +36,7 @@ func TestDoctorFindsAFullStream(t *testing.T) {
 	if _, stderr, code := ctxledger(t, "migrate", "--data", data); code != cli.ExitDone {
 		t.Fatalf("migrate ended with %d: %s", code, stderr)
 	}
-	doctorSays(t, data, cli.ExitDone, "ok nats room", "and no limit is near", "ok data room", "ok tables room")
+	doctorSays(t, data, cli.ExitDone, "ok nats room", "and no limit is near", "ok data room", "ok table room")
 
 	js := s.JetStream(t)
 	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"other"}, MaxBytes: 128 << 10})
@@ -68,7 +68,7 @@ func TestDoctorFindsASmallDisk(t *testing.T) {
 	if _, stderr, code := ctxledger(t, "migrate", "--data", data); code != cli.ExitDone {
 		t.Fatalf("migrate ended with %d: %s", code, stderr)
 	}
-	doctorSays(t, data, cli.ExitFailed, "FAIL tables room disk default of ClickHouse has", "of 400 MiB left", "FAIL data room the disk of "+data)
+	doctorSays(t, data, cli.ExitFailed, "FAIL table room disk default of ClickHouse has", "of 400 MiB left", "FAIL data room the disk of "+data)
 }
 
 func must(t *testing.T, err error) {

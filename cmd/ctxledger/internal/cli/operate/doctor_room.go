@@ -93,7 +93,7 @@ func checkTableRoom(ctx context.Context, l *ledger.Ledger) []finding {
 	if ledger.AccessDenied(err) {
 		return nil
 	}
-	f := finding{what: "tables room", err: err}
+	f := finding{what: "table room", err: err}
 	for _, d := range storage.OfLedger(s).Disks {
 		if f.state != "" {
 			f.state += ", "
