@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
@@ -45,6 +46,34 @@ func (w Window) Draw(out io.Writer, s Style) error {
 	}
 	fmt.Fprintln(out)
 	return w.table().Write(out, s.Width, "  ")
+}
+
+// DrawTexts writes the stored text of each block below its position and name. A line of a text is a
+// line of the output, with four spaces for a tab and escapes for other
+// controls.
+func (w Window) DrawTexts(out io.Writer) error {
+	if !slices.ContainsFunc(w.Blocks, func(b Block) bool { return b.Text != "" }) {
+		_, err := fmt.Fprint(out, "\n  no text of this window is stored: `ctxledger import` and `ctxledger run` store texts with --store-text\n")
+		return err
+	}
+	for _, b := range w.Blocks {
+		note := ""
+		switch {
+		case b.Text == "":
+			note = " (no text is stored)"
+		case b.TextOf == TextOfItem && b.Elided, b.TextOf == TextOfItem && b.Shortened != "":
+			note = " (the text of the item; the model saw less)"
+		}
+		if _, err := fmt.Fprintf(out, "\n  [%d] %s: %s%s\n", b.Position, cmp.Or(b.Layer, "(no layer)"), ui.Shorten(b.What(), widestName), note); err != nil {
+			return err
+		}
+		for line := range strings.Lines(b.Text) {
+			if _, err := fmt.Fprintf(out, "      %s\n", ui.Safe(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Total is the size of one layer of a window whose blocks are not available.

@@ -108,3 +108,35 @@ func TestColour(t *testing.T) {
 		t.Errorf("colour changes the text:\n%s\n%s", painted, plain)
 	}
 }
+
+// TestTexts: a text keeps its lines and shows its controls, and a block says what its text is.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	w := windowview.Window{Blocks: []windowview.Block{
+		{Position: 0, Layer: "user", Title: "prompt", Text: "one\n\ttwo\x1b[2J\u202e\r\nthree", TextOf: windowview.TextOfBlock},
+		{Position: 1, Layer: "tool_results", Title: "read", Elided: true, Text: "whole", TextOf: windowview.TextOfItem},
+		{Position: 2, Title: "a\nb"},
+	}}
+	var out strings.Builder
+	if err := w.DrawTexts(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+  [0] user: prompt
+      one
+          two\u001b[2J\u202e
+      three
+
+  [1] tool_results: read (the text of the item; the model saw less)
+      whole
+
+  [2] (no layer): a b (no text is stored)
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	out.Reset()
+	if err := (windowview.Window{Blocks: w.Blocks[2:]}).DrawTexts(&out); err != nil || !strings.Contains(out.String(), "--store-text") {
+		t.Errorf("without texts: %q, %v", out.String(), err)
+	}
+}

@@ -38,7 +38,14 @@ type Block struct {
 	Block     string   `json:"-"`                // its name in the assembly
 	Persona   string   `json:"persona,omitzero"` // the persona that the block sets; empty for none
 	Content   string   `json:"content,omitzero"` // whether recorded content has its digest
+	Text      string   `json:"text,omitzero"`    // the stored text; empty if none is stored or was asked for
+	TextOf    string   `json:"text_of,omitzero"` // TextOfBlock or TextOfItem; empty without a text
 }
+
+const (
+	TextOfBlock = "block" // the text is what the model saw
+	TextOfItem  = "item"  // the text is that of the items; of an elided or shortened one the model saw less
+)
 
 // Omitted counts the candidates of a call that were left out for one reason.
 type Omitted struct {

@@ -20,6 +20,7 @@ import (
 
 func WindowCommand(a *cli.App) *cobra.Command {
 	var flags TurnFlags
+	var text bool
 	cmd := &cobra.Command{
 		Use:   "window (--turn T | --last)",
 		Short: "Show the window of a turn as the model saw it",
@@ -33,6 +34,11 @@ such as 2026-11-21T08:00:00Z, or an age such as 10m, 36h or 7d. Content in the f
 then checked against its digest with the keys of the data folder. The exit code is 4
 if a content does not match.
 
+--text adds the text of each block, where texts were stored. "import", "run" and
+"capture" store them with --store-text, and programs as content of their items. A
+redacted text is shown as it was stored. Where a block was elided or cut, the text is
+that of its item, of which the model saw less.
+
 If a turn id occurs in several sessions, a terminal is asked for one. In a pipe the
 choices are printed and the exit code is 2. -o json is one object, -o csv has one line
 for each block.
@@ -41,19 +47,24 @@ for each block.
 		Example: `  ctxledger window --last
   ctxledger window --turn turn-1
   ctxledger window --turn turn-1 --session demo-session --call call-02 -o json
+  ctxledger window --last --text
   ctxledger window --turn turn-1 --as-of 10m`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runWindow(cmd.Context(), a, flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWindow(cmd.Context(), a, flags, text) },
 	}
 	flags.register(a, cmd)
 	cmd.Flags().StringVar(&flags.Call, "call", "", "the model call (default: the turn's last)")
+	cmd.Flags().BoolVar(&text, "text", false, "show the stored text of each block, too")
 	flags.registerAsOf(cmd)
 	return cmd
 }
 
-func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
+func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) error {
 	if err := flags.check(a); err != nil {
 		return err
+	}
+	if text && flags.output == "csv" {
+		return cli.UsageError("--text: a CSV has no texts; use -o json")
 	}
 	l, err := a.OpenReader(ctx)
 	if err != nil {
@@ -70,15 +81,24 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags) error {
 		return err
 	}
 	var unmatched error
-	if flags.asOf != "" {
-		if unmatched = checkContents(ctx, a, l, flags, &w); unmatched != nil && cli.ExitCode(unmatched) != cli.ExitNotVerified {
-			return unmatched
+	if flags.asOf != "" || text {
+		found, err := readContents(ctx, l, flags, w)
+		if err != nil {
+			return err
+		}
+		if text {
+			found.addTexts(&w)
+		}
+		if flags.asOf != "" {
+			if unmatched = found.check(a, &w); unmatched != nil && cli.ExitCode(unmatched) != cli.ExitNotVerified {
+				return unmatched
+			}
 		}
 	}
 	if flags.output == "json" {
 		err = a.PrintJSON(w)
-	} else {
-		err = w.Draw(a.Out, a.Style())
+	} else if err = w.Draw(a.Out, a.Style()); err == nil && text {
+		err = w.DrawTexts(a.Out)
 	}
 	return cmp.Or(err, unmatched)
 }

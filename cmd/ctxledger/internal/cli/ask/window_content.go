@@ -14,61 +14,108 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json"
 )
 
 // content is the content in a fact, with the digest that the producer gave.
 type content struct {
-	text   string
-	isText bool // else it is some other value, whose bytes nobody knows
+	text   string // as JSON if it is no text
+	isText bool
 	digest string
 }
 
-// checkContents checks the contents of a window against their digests, and notes the outcome at
-// each block. The error is a content without its digest.
-func checkContents(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, w *windowview.Window) error {
+// contents are the contents that the ledger has of the blocks and items of a window.
+type contents struct {
+	tenant string
+	blocks map[[2]string]content // by assembly and block
+	items  map[string][]content  // the versions of an item, in the order of the stream
+}
+
+// readContents reads the contents of a window, as the ledger knew them at the time of --as-of.
+func readContents(ctx context.Context, l *ledger.Ledger, t TurnFlags, w windowview.Window) (contents, error) {
+	found := contents{blocks: make(map[[2]string]content), items: make(map[string][]content)}
 	var ids []string
 	for _, b := range w.Blocks {
 		ids = append(append(ids, b.Items...), b.Assembly)
 	}
 	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: t.Tenant, Session: t.Session, Turn: t.Turn}, 1)
 	if err != nil || len(places) == 0 {
-		return err
+		return found, err
 	}
-	tenant := places[0].Tenant
-	facts, err := read.Of(l).InlineContents(ctx, tenant, t.Session, t.asOf, ids)
-	if err != nil || len(facts) == 0 {
-		return err
-	}
-	items, blocks := make(map[string]content), make(map[[2]string]content)
+	found.tenant = places[0].Tenant
+	facts, err := read.Of(l).InlineContents(ctx, found.tenant, t.Session, t.asOf, ids)
 	for _, fact := range facts {
 		switch f := fact.(type) {
 		case *schema.ItemAdded:
-			items[f.ItemID] = contentOf(&f.Item)
+			found.items[f.ItemID] = append(found.items[f.ItemID], contentOf(&f.Item))
 		case *schema.ItemUpdated:
-			items[f.ItemID] = contentOf(&f.Item)
+			found.items[f.ItemID] = append(found.items[f.ItemID], contentOf(&f.Item))
 		case *schema.AssemblyCreated:
 			for _, b := range f.OrderedBlocks {
 				if b.Content != "" {
-					blocks[[2]string{f.AssemblyID, b.Block}] = content{b.Content, true, b.Digest}
+					found.blocks[[2]string{f.AssemblyID, b.Block}] = content{b.Content, true, b.Digest}
 				}
 			}
 		}
 	}
-	keys, err := cli.KeysOf(a.Flags.Data, tenant)
+	return found, err
+}
+
+// of returns the contents of a block: its own, or those of its items, with an empty one for an item
+// without content. If the block has the digest of a version of its item, that version is returned, and
+// otherwise the last one.
+func (c contents) of(b windowview.Block) (list []content, own bool) {
+	if of, ok := c.blocks[[2]string{b.Assembly, b.Block}]; ok {
+		return []content{of}, true
+	}
+	for _, item := range b.Items {
+		of := content{isText: true}
+		for _, version := range c.items[item] {
+			if b.Digest == "" || of.digest != b.Digest {
+				of = version
+			}
+		}
+		list = append(list, of)
+	}
+	return list, false
+}
+
+// addTexts puts the stored texts into the blocks of a window.
+func (c contents) addTexts(w *windowview.Window) {
+	for i := range w.Blocks {
+		b := &w.Blocks[i]
+		list, own := c.of(*b)
+		var texts []string
+		for _, of := range list {
+			if of.text != "" {
+				texts = append(texts, of.text)
+			}
+		}
+		if b.Text = strings.Join(texts, "\n\n"); b.Text == "" {
+			continue
+		}
+		b.TextOf = windowview.TextOfItem
+		if own {
+			b.TextOf = windowview.TextOfBlock
+		}
+	}
+}
+
+// check checks the contents of a window against their digests, and notes the outcome at each block.
+// The error is a content without its digest.
+func (c contents) check(a *cli.App, w *windowview.Window) error {
+	keys, err := cli.KeysOf(a.Flags.Data, c.tenant)
 	if err != nil {
 		return err
 	}
 	var wrong []string
 	for i := range w.Blocks {
 		b := &w.Blocks[i]
-		c, have := blocks[[2]string{b.Assembly, b.Block}]
-		if !have && len(b.Items) == 1 {
-			c, have = items[b.Items[0]]
-		}
-		if !have || c.text == "" && c.isText {
+		list, _ := c.of(*b)
+		if len(list) != 1 || list[0].text == "" {
 			continue
 		}
-		if b.Content = c.verdict(keys); b.Content == contentDiffers {
+		if b.Content = list[0].verdict(keys); b.Content == contentDiffers {
 			wrong = append(wrong, fmt.Sprint(b.Position))
 		}
 	}
@@ -79,8 +126,11 @@ func checkContents(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlag
 }
 
 func contentOf(i *schema.Item) content {
-	text, isText := i.Content.(string)
-	return content{text, isText || i.Content == nil, i.ContentDigest}
+	if text, isText := i.Content.(string); isText || i.Content == nil {
+		return content{text, true, i.ContentDigest}
+	}
+	text, _ := json.Marshal(i.Content, json.Deterministic(true)) // a decoded value can be encoded
+	return content{string(text), false, i.ContentDigest}
 }
 
 // The outcomes of the check of a content.
