@@ -17,7 +17,7 @@ import (
 func TestARewrittenLogIsTold(t *testing.T) {
 	t.Parallel()
 	data, log := t.TempDir(), filepath.Join(t.TempDir(), "log.jsonl")
-	up(t, data)
+	addresses := up(t, data)
 	record := func(n int) string {
 		at := fmt.Sprintf(`"parentUuid":"u-%d","sessionId":"s-1","timestamp":"2026-11-01T10:%02d:00Z"`, n-1, n)
 		if n == 0 {
@@ -60,6 +60,7 @@ func TestARewrittenLogIsTold(t *testing.T) {
 	for n := range 6 {
 		lines[n] = strings.ReplaceAll(lines[n], fmt.Sprintf(`"text %d"`, n), fmt.Sprintf(`"other words %d"`, n))
 	}
+	lines[1] = strings.Replace(lines[1], `"output_tokens":2`, `"output_tokens":9`, 1)
 	if _, said := imports(lines); !strings.Contains(said, log+" "+rewritten+", first in line 1:") {
 		t.Errorf("the import of the rewritten log said %s", said)
 	}
@@ -73,6 +74,17 @@ func TestARewrittenLogIsTold(t *testing.T) {
 	}
 	if len(told) != 12 || len(sources) != 1 {
 		t.Errorf("%d records of calls, those of %v count", len(told), sources)
+	}
+	for _, row := range told { // the two records of the first call contradict each other
+		if differs := fmt.Sprint(row["differs"]); (differs == "[output]") != (row["call"] == "msg_1" && row["counts"] == false) {
+			t.Errorf("a record of %s differs in %s", row["call"], differs)
+		}
+	}
+	for _, query := range []string{"tellings", "fidelity"} {
+		page := pageAt(t, addresses.Explorer+"q/"+query+"?run=1")
+		if !strings.Contains(page, "msg_1") || !strings.Contains(page, ">output<") {
+			t.Errorf("the page of %s does not name the difference", query)
+		}
 	}
 	if stdout, said := imports(lines); !strings.Contains(stdout, "everything was there already") || strings.Contains(said, rewritten) {
 		t.Errorf("the same again said %s%s", stdout, said)
