@@ -35,7 +35,7 @@ func cutCalls(ctx context.Context, l *Ledger, all []toldSource, retold []retoldR
 	var order []toldSession
 	for row := range l.sql.Rows(ctx, "cut_calls", chsql.Params{"tenants": chsql.Texts(tenants), "sessions": chsql.Texts(sessions)}) {
 		var c toldCall
-		if err := row.Scan(&c.tenant, &c.session, &c.Source, &c.ID, &c.At, &c.recorded, &c.Total, &c.Known, &c.Begun, &c.Output); err != nil {
+		if err := row.Scan(&c.tenant, &c.session, &c.Source, &c.ID, &c.At, &c.recorded, &c.Total, &c.Known, &c.Begun, &c.Output, &c.Bare); err != nil {
 			return nil, fmt.Errorf("look for calls that slices of a log share: %w", err)
 		}
 		c.Retold = slices.ContainsFunc(retold, func(r retoldRow) bool {

@@ -67,7 +67,7 @@ func retold(all []toldSource) []retoldRow {
 
 // better reports whether t tells a log better than o. Of the tellings of a log one counts: the one that
 // reaches furthest, then that of the highest revision, then one with texts, then the one that was told
-// last. Revision 1 had no word for a log that begins in the middle of a session. Its telling of one is
+// last. Earlier revisions had no word for a log that begins in the middle of a session. Their telling of one is
 // told better by a slice that begins as early and reaches as far.
 func (t toldSource) better(o toldSource) bool {
 	mine, _ := telling.Parse(t.source)
@@ -78,8 +78,7 @@ func (t toldSource) better(o toldSource) bool {
 	case mine.Log == other.Log:
 		return cmp.Or(t.reach.Compare(o.reach), mine.Compare(other), t.begun.Compare(o.begun), cmp.Compare(t.source, o.source)) > 0
 	}
-	return other.Revision == 1 && mine.Revision > 1 && mine.IsSliceOf(other) &&
-		!t.from.After(o.from) && !t.reach.Before(o.reach)
+	return mine.Renames(other) && !t.from.After(o.from) && !t.reach.Before(o.reach)
 }
 
 // retell brings the table retold up to date for the sessions of a batch, whose rows must be stored.

@@ -116,7 +116,7 @@ func (c *toldCalls) add(t rapid.TB, got imported) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := telling.Call{Source: e.Source, ID: u.CallID, At: e.Time, Known: u.Usage.Output != nil, Begun: u.Metadata["begun_before_log"] == true, Output: -1}
+		r := telling.Call{Source: e.Source, ID: u.CallID, At: e.Time, Known: u.Usage.Output != nil, Begun: u.Metadata["begun_before_log"] == true, Output: -1, Bare: u.Metadata["background"] == true}
 		if r.Known {
 			r.Total, r.Output = strings.TrimPrefix(string(total), "null"), *u.Usage.Output
 		}

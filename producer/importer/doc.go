@@ -65,7 +65,8 @@
 // slice: its events have a source that ends in :from: and its first record. Its positions and its
 // sequence begin at a number that grows with time. Several slices of one session can therefore be
 // imported, and their facts are in the order of the session.
-// A slice of a Codex rollout without a session_meta is of the session that its file name holds. Two
+// A slice of a Codex rollout without a session_meta is of the session that its file name holds. A slice
+// of an OpenHands conversation is of the session that the conversation's state names. Two
 // slices can each have a part of one call. The ledger counts such a call once, see
 // [telling.Elsewhere].
 //

@@ -15,6 +15,7 @@ type Call struct {
 	Begun  bool      // the call may have begun before the log
 	Output int64     // tokens of the answer, -1 if unknown
 	Retold bool      // another source tells the log better
+	Bare   bool      // the log lacks the call and has its counts
 }
 
 // log returns the source of the record's log, and whether the log is a slice.
@@ -47,6 +48,7 @@ func Elsewhere(calls []Call) []int {
 		}
 	}
 	wholeElsewhere(calls, instead)
+	bareElsewhere(calls, instead)
 	known := make(map[string]bool)
 	for _, c := range calls {
 		known[c.ID] = known[c.ID] || c.Known
@@ -65,14 +67,31 @@ func Elsewhere(calls []Call) []int {
 	return instead
 }
 
-// wholeElsewhere notes the records of slices whose call the whole log has under the same ID. Revision 1
-// had no word for a slice, so its logs are not known to be whole.
+// bareElsewhere notes the records without the call where another log has the call.
+func bareElsewhere(calls []Call, instead []int) {
+	have := make(map[string]int)
+	for i, c := range calls {
+		if was, ok := have[c.ID]; !c.Bare && (!ok || c.Output > calls[was].Output) {
+			have[c.ID] = i
+		}
+	}
+	for i, c := range calls {
+		if other, ok := have[c.ID]; ok && c.Bare && calls[other].Output >= c.Output {
+			instead[i] = other
+		}
+	}
+}
+
+// wholeElsewhere notes the records of slices whose call the whole log has under the same ID.
 func wholeElsewhere(calls []Call, instead []int) {
 	type key struct{ log, id string }
 	best := make(map[key]int) // the record with the most output
 	for i, c := range calls {
 		told, _ := Parse(c.Source)
-		if was, ok := best[key{told.Log, c.ID}]; told.Revision > 1 && (!ok || c.Output > calls[was].Output) {
+		if !told.IsSlice() && (c.Retold || !told.namesSlices()) {
+			continue
+		}
+		if was, ok := best[key{told.Log, c.ID}]; !ok || c.Output > calls[was].Output {
 			best[key{told.Log, c.ID}] = i
 		}
 	}
@@ -82,7 +101,8 @@ func wholeElsewhere(calls []Call, instead []int) {
 			continue
 		}
 		mine := best[key{told.Log, c.ID}]
-		if whole, ok := best[key{told.whole(), c.ID}]; ok && calls[whole].Output >= calls[mine].Output {
+		whole, ok := best[key{told.whole(), c.ID}]
+		if ok && calls[whole].Output >= calls[mine].Output && (calls[mine].Bare || !calls[whole].Bare) {
 			instead[i] = whole
 		}
 	}

@@ -22,7 +22,13 @@ func TestElsewhere(t *testing.T) {
 		"the whole log has the call":                 {[]Call{{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 5}}, "[1 -1]"},
 		"the whole log ends in the middle of a call": {[]Call{{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 3}}, "[-1 -1]"},
 		"revision 1 did not tell slices from logs":   {[]Call{{Source: slice, ID: "x"}, {Source: ImportSource + "codex:s", ID: "x"}}, "[-1 -1]"},
-		"other logs":                                 {[]Call{{Source: slice, ID: "x", Total: "9"}, {Source: slice, ID: "y", Total: "8"}}, "[-1 -1]"},
+		"the slice has the call, the whole log its counts": {[]Call{
+			{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 5, Bare: true},
+		}, "[-1 0]"},
+		"revision 2 did not tell slices of OpenHands": {[]Call{
+			{Source: ImportSource + "openhands:s:from:b;r3;bare;0a", ID: "x"}, {Source: ImportSource + "openhands:s;r2;bare;0a", ID: "x"},
+		}, "[-1 -1]"},
+		"other logs": {[]Call{{Source: slice, ID: "x", Total: "9"}, {Source: slice, ID: "y", Total: "8"}}, "[-1 -1]"},
 	} {
 		if got := fmt.Sprint(Elsewhere(c.calls)); got != c.want {
 			t.Errorf("%s: %s instead of %s", name, got, c.want)

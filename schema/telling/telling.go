@@ -53,6 +53,16 @@ func (t Telling) whole() string {
 	return log
 }
 
+// namesSlices reports whether the importer told slices of a log from the whole log.
+func (t Telling) namesSlices() bool {
+	return t.Revision > 2 || t.Revision == 2 && !strings.HasPrefix(t.Log, ImportSource+"openhands:") || t.IsSlice()
+}
+
+// Renames reports whether the log is a slice of a log that o may have told for the whole log.
+func (t Telling) Renames(o Telling) bool {
+	return t.IsSliceOf(o) && t.namesSlices() && !o.namesSlices()
+}
+
 // IsSliceOf reports whether the log is a slice of the log that o tells.
 func (t Telling) IsSliceOf(o Telling) bool { return strings.HasPrefix(t.Log, o.Log+sliceMark) }
 

@@ -243,7 +243,10 @@ func (im *ohImport) condensation(o *model.Origin, args *ohArgs) error {
 	if im.answer != nil && im.answer.count >= 0 {
 		c.Summarizer = im.callID
 	}
-	if err := im.Compaction(o, c); err != nil {
+	log := &o.Thread.Log
+	partial, gap := log.Partial, log.Gap
+	err := im.Compaction(o, c)
+	if log.Partial, log.Gap = partial, gap; err != nil { // the events that stay can be in another slice
 		return err
 	}
 	p := model.TextPiece(*args.Summary, "computed_summary", model.LayerSummary, "user", "Condensation summary")

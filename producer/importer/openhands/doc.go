@@ -24,6 +24,12 @@
 //	base_state.json              the conversation's id, which becomes the session's id, the model, and the use of each response
 //	other events of the SDK      dropped: they are internal to the program, or repeat other events
 //
+// A log of the SDK with the state of its conversation, but without the system prompt at its
+// beginning, is a slice of the conversation. Its windows are partial also after a condensation, which
+// keeps the first events. The state has the use of all calls, so each slice tells those whose answer it
+// lacks as background calls. The ledger counts the record of the slice that has the answer. A result
+// without its action shows that a part of the log is missing.
+//
 // OpenHands keeps a conversation in a folder with one event per file: events/0.json and so on.
 // From 1.0 on the names are events/event-00000-<id>.json, next to base_state.json. This folder is
 // one log, see [importer.Files]. The first line of the log is base_state.json.

@@ -116,6 +116,9 @@ func (im *ohImport) document(d *model.Document) error {
 	return err
 }
 
+// milliBits leaves room for four thousand entries of a slice a millisecond. Positions stay below 2⁵³.
+const milliBits = 12
+
 // begin opens the session of a run.
 func (im *ohImport) begin() *model.LineError {
 	im.run.link()
@@ -126,6 +129,9 @@ func (im *ohImport) begin() *model.LineError {
 	t, isNew := im.Writer.Thread(model.ThreadKey{Session: session, Thread: session})
 	if !isNew {
 		return model.NewLineError(model.ReasonDuplicateRecord, "an earlier run is the same")
+	}
+	if record, at, sliced := im.run.slice(); sliced { // slices of revision 2 had the source of the whole log
+		t.Slice(record, at.UnixMilli()<<milliBits)
 	}
 	im.main, im.uses, im.renamed = t, make(map[uint64]ohUse), make(map[uint64]string)
 	t.Session.Last = im.run.time()

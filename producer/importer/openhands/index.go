@@ -22,9 +22,28 @@ type ohRun struct {
 	total    *completion.Tokens // accumulated
 	ohAnswers
 	events int
+	begin  ohBegin
 	loose  bool   // each document is an event; the log has one per line
 	state  bool   // the conversation's state holds the usage, see [ohRun.stats]
 	id     string // id of the conversation
+}
+
+// ohBegin is the first event of a conversation of the SDK that a model sees.
+type ohBegin struct {
+	kind   ohWord
+	id, at string
+}
+
+// slice returns the record and the time with which a later slice of a conversation begins. A
+// conversation begins with the system prompt. Without an id of the conversation, the run is a session
+// of its own.
+func (run *ohRun) slice() (record string, at time.Time, ok bool) {
+	b := run.begin
+	at, timed := model.ParseTime(b.at)
+	if !timed || b.kind == ohSystem || b.id == "" || !model.ValidID(b.id) || run.id == "" || !model.ValidID(run.id) {
+		return "", at, false
+	}
+	return ohRecord(b.id), at, true
 }
 
 // ohAnswers holds the answers of a run and the counts of its calls. [ohRun.link] joins them.
@@ -92,6 +111,9 @@ func (run *ohRun) join(other *ohRun) {
 	}
 	if run.first == "" {
 		run.first = other.first
+	}
+	if run.begin.kind == "" {
+		run.begin = other.begin
 	}
 }
 
@@ -234,6 +256,9 @@ func (run *ohRun) event(e *ohEvent) {
 		if _, ok := model.ParseTime(e.Timestamp); ok {
 			run.first = e.Timestamp
 		}
+	}
+	if run.begin.kind == "" && e.sdk != nil && ohKinds[e.Kind] {
+		run.begin = ohBegin{e.Kind, e.id(), e.Timestamp}
 	}
 	if e.condenses() && e.args().Summary != nil {
 		run.answers.Add(ohAnswer{event: ordinal, count: -1, response: model.HashOfID(e.response()), condenser: true})

@@ -180,6 +180,9 @@ func (s *ohSDKEvent) result() (text string, images []jsonscan.Span) {
 // call among calls with the same id.
 func (im *ohImport) sdkResult(o *model.Origin, e *ohEvent, text string, images []jsonscan.Span) error {
 	id, known := im.actions.of(ohHash(model.IDText(e.sdk.ActionID)))
+	if !known && model.IDText(e.sdk.ActionID) != "" && !im.main.Log.Partial {
+		im.main.Log.Gap = true // the log lacks the action
+	}
 	if !known || id == "" {
 		if id = im.Usable(im.line, "tool_call_id", e.sdk.CallID); id == "" {
 			return im.emitPieces(o, "", model.TextPiece(text, "injected_message", model.LayerInjected, "user", "Observation"))
