@@ -38,7 +38,7 @@ func (s *site) evidence(r *http.Request, l *ledger.Ledger) (shown, error) {
 func headsOf(r *http.Request, l *ledger.Ledger) (view.Table, error) {
 	t := view.Table{
 		Name: "Which heads of the log are signed?", About: "the newest of each log; `ctxledger proof checkpoint` prints it, and `ctxledger proof witness` signs it again with a key of a witness",
-		Columns: []view.Cell{{Name: "log"}, {Name: "leaves", Right: true}, {Name: "root"}, {Name: "signed by"}, {Name: "covers facts up to"}},
+		Columns: []view.Cell{{Name: "log"}, {Name: "leaves", Class: "num"}, {Name: "root"}, {Name: "signed by"}, {Name: "covers facts up to"}},
 	}
 	heads, err := translog.Of(l).NewestHeads(r.Context())
 	if err != nil {
@@ -50,7 +50,7 @@ func headsOf(r *http.Request, l *ledger.Ledger) (view.Table, error) {
 			origin, root = lines[0], lines[2]
 		}
 		t.Rows = append(t.Rows, []view.Cell{
-			{Text: view.Line(origin)}, {Text: view.Spaced(h.Size), Right: true}, {Text: view.Line(root)}, {Text: view.Line(strings.Join(signersOf(h.Note), ", "))}, {Text: view.Stamp(h.RecordedAt)},
+			{Text: view.Line(origin)}, {Text: view.Spaced(h.Size), Class: "num"}, {Text: view.Line(root)}, {Text: view.Line(strings.Join(signersOf(h.Note), ", "))}, {Text: view.Stamp(h.RecordedAt), Class: "moment"},
 		})
 	}
 	return t, nil

@@ -26,12 +26,13 @@ func table(r *http.Request, l *ledger.Ledger, name string, arguments map[string]
 	t := view.Table{Name: q.Title, About: q.About}
 	columns := slices.DeleteFunc(slices.Clone(q.Columns), func(c queries.Column) bool { return view.Quiet(c.Name) && arguments[c.Name] != "" })
 	for _, c := range columns {
-		t.Columns = append(t.Columns, view.Cell{Name: strings.ReplaceAll(c.Name, "_", " "), Right: isNumber(c)})
+		t.Columns = append(t.Columns, view.Cell{Name: strings.ReplaceAll(c.Name, "_", " "), Class: classOf(c, "")})
 	}
 	for _, row := range rows {
 		var cells []view.Cell
 		for _, c := range columns {
-			cell := view.Cell{Text: view.Text(row, c.Name), Right: isNumber(c)}
+			text := view.Text(row, c.Name)
+			cell := view.Cell{Text: text, Class: classOf(c, text)}
 			if kind, isID := strings.CutSuffix(c.Name, "_id"); isID && slices.Contains([]string{"session", "turn", "call"}, kind) && row.Text(c.Name) != "" {
 				session := row.Text("session_id")
 				if session == "" {
@@ -46,8 +47,20 @@ func table(r *http.Request, l *ledger.Ledger, name string, arguments map[string]
 	return t, nil
 }
 
-func isNumber(c queries.Column) bool {
-	return slices.Contains([]string{"tokens", "count", "seconds", "currency", "ratio", "bytes", "position", "entries"}, c.Unit)
+// longText is the number of characters from which a text gets a wide column.
+const longText = 40
+
+// classOf returns the class of a cell with a text.
+func classOf(c queries.Column, text string) string {
+	switch {
+	case slices.Contains([]string{"tokens", "count", "seconds", "currency", "ratio", "bytes", "position", "entries"}, c.Unit):
+		return "num"
+	case c.Unit == "time":
+		return "moment"
+	case len(text) > longText && strings.Contains(text, " "):
+		return "long"
+	}
+	return ""
 }
 
 // tables is a page of the answers of several queries.
@@ -66,13 +79,11 @@ func tables(r *http.Request, l *ledger.Ledger, nav, heading, sub string, argumen
 // compactions shows what the compactions of a session kept and lost.
 func (s *site) compactions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	p := source.Place{Tenant: r.URL.Query().Get("tenant"), Session: r.PathValue("session")}
-	arguments := map[string]string{"session_id": p.Session}
-	if p.Tenant != "" {
-		arguments["tenant"] = p.Tenant
-	}
-	if _, err := source.Known(r.Context(), l, p); err != nil {
+	known, err := source.Known(r.Context(), l, p)
+	if err != nil {
 		return shown{}, err
 	}
+	arguments := map[string]string{"session_id": p.Session, "tenant": known.Text("tenant")}
 	return tables(r, l, "sessions", "Compactions", "session "+p.Session, arguments, "compaction-quality", "compaction-boundaries", "compaction-lineage", "elided-then-read")
 }
 

@@ -88,5 +88,22 @@ func words(name string) string { return strings.ReplaceAll(ui.Shorten(name, 40),
 // bounded makes a text safe and limits its length, for fields that are longer than a name.
 func bounded(text string) string { return ui.Shorten(text, 400) }
 
+// prose is bounded for a sentence: what stands between two backquotes is a command or a name.
+func prose(text string) template.HTML {
+	parts := strings.Split(template.HTMLEscapeString(bounded(text)), "`")
+	var b strings.Builder
+	for i, part := range parts {
+		switch {
+		case i%2 == 0:
+			b.WriteString(part)
+		case i < len(parts)-1:
+			b.WriteString("<code>" + part + "</code>")
+		default: // the last backquote has no other one
+			b.WriteString("`" + part)
+		}
+	}
+	return template.HTML(b.String())
+}
+
 // shorten cuts a text to the first characters that a table has room for.
 func shorten(text string) string { return ui.Shorten(text, 90) }

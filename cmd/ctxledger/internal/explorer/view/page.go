@@ -101,7 +101,7 @@ type Table struct {
 type Cell struct {
 	Text, Name string
 	Href       string
-	Right      bool
+	Class      string // num, moment or long; empty for other texts
 }
 
 // TablesPage is the content of a page of tables.

@@ -39,6 +39,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"callCost":    callCost,
 	"sessionCost": sessionCost,
 	"number":      number,
+	"prose":       prose,
 	"pick": func(yes bool, a, b float64) float64 {
 		if yes {
 			return a
