@@ -75,14 +75,16 @@ func reportsToSystemd(t *testing.T, name string, args, variables []string) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	must(t, err)
 	defer conn.Close()
+	p := command(args...)
 	receive := func() string {
 		must(t, conn.SetReadDeadline(time.Now().Add(startPatience)))
 		buffer := make([]byte, 100)
 		n, err := conn.Read(buffer)
-		must(t, err)
+		if err != nil {
+			t.Fatalf("%s: %v; ended: %v\n%s", name, err, p.ended(), &p.stderr)
+		}
 		return string(buffer[:n])
 	}
-	p := command(args...)
 	p.Env = append(append(os.Environ(), variables...), "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=300000")
 	p.begin(t)
 	for i, want := range []string{"READY=1", "WATCHDOG=1", "WATCHDOG=1"} {

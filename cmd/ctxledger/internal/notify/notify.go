@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -52,17 +53,20 @@ func watchdogPeriod() time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
 }
 
-// Ready reports that the start is done, and the end when ctx ends. Until then it reports life as long
-// as alive does. The manager ends a process without a sign of life.
-func (m *Manager) Ready(ctx context.Context, alive func() bool) {
+// Ready reports that the start is done, and the end when ctx ends or stopping is called. Until then it
+// reports life as long as alive does. The manager ends a process without a sign of life. stopping
+// returns after the end is reported: a process that ends without it may be faster than its report.
+func (m *Manager) Ready(ctx context.Context, alive func() bool) (stopping func()) {
 	if m == nil {
-		return
+		return func() {}
 	}
 	m.send("READY=1")
-	context.AfterFunc(ctx, func() { m.send("STOPPING=1") })
+	stopping = sync.OnceFunc(func() { m.send("STOPPING=1") })
+	context.AfterFunc(ctx, stopping)
 	if m.period > 0 {
 		go m.watch(ctx, alive)
 	}
+	return stopping
 }
 
 // watch sends signs of life, also while a stop is under way, which has a limit of its own.

@@ -64,6 +64,27 @@ func TestLifeOfAService(t *testing.T) {
 	}
 }
 
+// TestEndIsReportedOnce: the end is reported when stopping returns, and not again when the context ends.
+func TestEndIsReportedOnce(t *testing.T) {
+	conn := listen(t, filepath.Join(t.TempDir(), "socket"))
+	ctx, stop := context.WithCancel(t.Context())
+	stopping := FromEnvironment(slog.New(slog.DiscardHandler)).Ready(ctx, nil)
+	stopping()
+	stop()
+	stopping()
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		if got := receive(t, conn); got != want {
+			t.Errorf("it reports %q, want %q", got, want)
+		}
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 100)); err == nil {
+		t.Errorf("%d bytes came after the end", n)
+	}
+}
+
 // TestNoSignOfLife: a process that is not alive is silent, and speaks again when it is.
 func TestNoSignOfLife(t *testing.T) {
 	conn := listen(t, filepath.Join(t.TempDir(), "socket"))
@@ -105,7 +126,7 @@ func TestNoManager(t *testing.T) {
 	if m != nil {
 		t.Error("there is a manager")
 	}
-	m.Ready(t.Context(), nil)
+	m.Ready(t.Context(), nil)()
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
 	FromEnvironment(slog.New(slog.DiscardHandler)).Ready(t.Context(), nil) // no reason to end
 }

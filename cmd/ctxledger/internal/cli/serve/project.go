@@ -144,7 +144,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 		process.Metrics = status.NewRegistry(c.Metrics)
 		defer status.Serve(listener, process).Close()
 	}
-	manager.Ready(ctx, process.Alive)
+	defer manager.Ready(ctx, process.Alive)()
 	err = k.Run(ctx)
 	s := k.Fleet().Status()
 	upTo := fmt.Sprintf("up to sequence %d", s.Committed)

@@ -126,7 +126,7 @@ func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) e
 			done <- server.Serve(listener)
 		}
 	}()
-	manager.Ready(ctx, func() bool { return true })
+	defer manager.Ready(ctx, func() bool { return true })()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)

@@ -174,7 +174,7 @@ func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema
 	if err := printAddresses(a, found, asJSON); err != nil {
 		return err
 	}
-	manager.Ready(ctx, status.Process{Projectors: projectorsOf(i.Keeper)}.Alive)
+	defer manager.Ready(ctx, status.Process{Projectors: projectorsOf(i.Keeper)}.Alive)()
 	for {
 		if alarm != nil {
 			fmt.Fprintf(a.Err, "nothing is projected: %v\nqueries go on, events wait in the stream, and it is tried again every minute\n", alarm)

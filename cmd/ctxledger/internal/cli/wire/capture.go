@@ -120,7 +120,7 @@ func runCapture(ctx context.Context, a *cli.App, listen string, upstreams map[st
 	if !running {
 		fmt.Fprintf(a.Err, "no ledger runs on %s: facts wait in an outbox; start one with `ctxledger up`\n", a.Flags.Data)
 	}
-	manager.Ready(ctx, func() bool { return true })
+	defer manager.Ready(ctx, func() bool { return true })()
 	select {
 	case err = <-g.failed:
 	case <-ctx.Done():
