@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ func TestASessionToldAgain(t *testing.T) {
 	if len(before) < 70 {
 		t.Fatalf("only %d answers", len(before))
 	}
+	var files string // of the first telling with titles
 	for _, args := range [][]string{append([]string{"import", "auto"}, logs...), append([]string{"import", "auto", "--store-text"}, logs...)} {
 		if told := run(args...); !strings.Contains(told, "0 that were there already, 0 in quarantine") {
 			t.Fatalf("%v said %s", args, told)
@@ -54,6 +56,10 @@ func TestASessionToldAgain(t *testing.T) {
 			if after[question] != was {
 				t.Errorf("after %v, %s\n got %s\nwant %s", args, question, after[question], was)
 			}
+		}
+		found := fmt.Sprint(askCLI(t, data, "files"))
+		if files = cmp.Or(files, found); found != files || !strings.Contains(found, "file:a.py") {
+			t.Errorf("after %v, the files are %s, want %s", args, found, files)
 		}
 	}
 	if told := run(append([]string{"import", "auto"}, logs...)...); !strings.Contains(told, "everything was there already") {
@@ -143,8 +149,8 @@ func catalogueAnswers(t *testing.T, data string) map[string]string {
 		answers[fmt.Sprint(args)] = string(text)
 		return rows
 	}
-	// These list or count what is recorded.
-	ofAll := []string{"tellings", "fidelity", "mentions", "event-types", "records-by-type", "window-turns", "turn-sessions"}
+	// These list or count what is recorded. The names of files are in titles.
+	ofAll := []string{"tellings", "fidelity", "mentions", "event-types", "records-by-type", "window-turns", "turn-sessions", "files"}
 	for _, q := range queries.All() {
 		if _, err := q.Bind(nil); err == nil && !slices.Contains(ofAll, q.Name) {
 			ask(q.Name)
