@@ -14,8 +14,8 @@
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].
 // deploy/embedded runs its ClickHouse with the same files. The tests of this package load all
-// files except users.d/production.xml and clickhouse/tls.xml. `clickhouse local` ignores the ports and system logs in
-// config.d/production.xml, and has no port with TLS.
+// files except users.d/production.xml and clickhouse/tls.xml. `clickhouse local` ignores the ports
+// and system logs in config.d/production.xml, and has no port with TLS.
 //
 // No file in nats/ or clickhouse/ holds a password. The servers read hashes from their
 // environment:

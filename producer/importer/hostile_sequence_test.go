@@ -65,8 +65,8 @@ func (s *toldStream) imports(t rapid.TB, format model.Format, name, text string,
 	}
 }
 
-// hostileLog is a log of which a program keeps a part: it grows, is cut, is rotated, and its first lines are
-// written anew under the same ids.
+// hostileLog is a log whose program keeps only a part of it. The program appends, cuts and rotates the
+// log, and writes its first lines anew under the same ids.
 type hostileLog struct {
 	lines    []string
 	from, to int

@@ -84,10 +84,7 @@ func store(path string, data []byte) error {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
 	_, err = file.Write(data)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		os.Remove(path) // half a bundle
 		return fmt.Errorf("write the bundle: %w", err)
 	}

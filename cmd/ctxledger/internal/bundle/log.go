@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"regexp"
@@ -36,7 +37,7 @@ func ClickHouseLog(path string) func(context.Context) (any, error) {
 		}
 		defer file.Close()
 		if info, err := file.Stat(); err == nil && info.Size() > lastBytes {
-			if _, err := file.Seek(-lastBytes, 2); err != nil {
+			if _, err := file.Seek(-lastBytes, io.SeekEnd); err != nil {
 				return nil, err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -59,12 +60,8 @@ func refusedWrite(err error) error {
 	switch {
 	case err == nil, errors.Is(err, lease.ErrNoBucket):
 		return nil
-	case errors.As(err, &refused) && refused.APIError() != nil:
-		for _, code := range roomErrors {
-			if refused.APIError().ErrorCode == code {
-				return fmt.Errorf("JetStream has no room left and refuses events and leases (%w): free room on its disk or raise max_file_store; see CtxledgerStreamStoreFull in the runbook", err)
-			}
-		}
+	case errors.As(err, &refused) && refused.APIError() != nil && slices.Contains(roomErrors, refused.APIError().ErrorCode):
+		return fmt.Errorf("JetStream has no room left and refuses events and leases (%w): free room on its disk or raise max_file_store; see CtxledgerStreamStoreFull in the runbook", err)
 	}
 	return fmt.Errorf("write to the bucket of leases: %w", err)
 }
