@@ -32,8 +32,8 @@ type Health struct {
 	// recover.
 	Stuck bool
 	// Waiting is the step that failed last and is repeated, with the server and its code, such
-	// as "write: clickhouse 252". A server without room is named so. For an interrupted restore it names the backup and the next step.
-	// Empty if no step failed.
+	// as "write: clickhouse 252" or "renew the lease: lease 10023 (no room left)". For an
+	// interrupted restore it names the backup and the next step. Empty if no step failed.
 	Waiting string
 	// Failing is how long steps have failed without a commit, 0 if Waiting is empty.
 	Failing time.Duration

@@ -7,7 +7,7 @@
 //	lease.json          entries of the bucket of leases: owner, epoch, open range
 //	commits.json        last committed ranges of each stream, with the number of rows by table
 //	quarantine.json     number of quarantined messages by code
-//	migrations.json     newest state of the tables, and the missing steps
+//	migrations.json     newest change that this program knows, and the steps that the tables lack
 //	storage.json        what both sides take, as `ctxledger storage`
 //	projectors/N.json   the answers of a process: /readyz and /healthz
 //	projectors/N.txt    its metrics, without those that name a redaction

@@ -49,16 +49,15 @@ func Quarantine(ctx context.Context, l *ledger.Ledger) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := make(map[string]uint64)
+	counts := make(map[string]int64)
 	for _, row := range rows {
-		n, _ := row["messages"].(uint64)
-		counts[row.Text("code")] += n
+		counts[row.Text("code")] += row.Count("messages")
 	}
 	return counts, nil
 }
 
 type migrations struct {
-	Newest  string   `json:"newest"`
+	Newest  string   `json:"newest"` // that this program knows
 	Missing []string `json:"missing"`
 }
 

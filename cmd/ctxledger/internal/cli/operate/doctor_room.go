@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/metrics"
 )
 
 // checkStreamRoom compares the streams and the store of JetStream with their limits, and tries to
@@ -49,18 +49,13 @@ type namedStore struct {
 	storage.Store
 }
 
-// roomErrors are the codes of a server of NATS that has no room: of the server, of the account, of
-// a limit for the account, and of the disk.
-var roomErrors = []jetstream.ErrorCode{10023, 10002, 10028, 10047}
-
 // refusedWrite words the error of a write to the bucket of leases. A bucket that does not exist
 // is another finding.
 func refusedWrite(err error) error {
-	var refused jetstream.JetStreamError
 	switch {
 	case err == nil, errors.Is(err, lease.ErrNoBucket):
 		return nil
-	case errors.As(err, &refused) && refused.APIError() != nil && slices.Contains(roomErrors, refused.APIError().ErrorCode):
+	case metrics.LeaseFailure(err).Full():
 		return fmt.Errorf("JetStream has no room left and refuses events and leases (%w): free room on its disk or raise max_file_store; see CtxledgerStreamStoreFull in the runbook", err)
 	}
 	return fmt.Errorf("write to the bucket of leases: %w", err)
