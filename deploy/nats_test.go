@@ -240,7 +240,7 @@ func TestProjectorUser(t *testing.T) {
 	}
 	denied := make(chan error, 10)
 	js.Conn().SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err })
-	for _, subject := range []string{fmt.Sprintf(factOf, "acme"), "$JS.API.STREAM.DELETE.CTX", "$JS.API.STREAM.PURGE.CTX", "$JS.API.STREAM.UPDATE.CTX", "$JS.API.STREAM.CREATE.NEW"} {
+	for _, subject := range []string{fmt.Sprintf(factOf, "acme"), "$JS.API.STREAM.DELETE.CTX", "$JS.API.STREAM.PURGE.CTX_CHECKPOINTS", "$JS.API.STREAM.PURGE.CTX_LASTING", "$JS.API.STREAM.UPDATE.CTX", "$JS.API.STREAM.CREATE.NEW"} {
 		if err := js.Conn().Publish(subject, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}

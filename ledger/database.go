@@ -12,8 +12,7 @@ import (
 // database as an error that [NotMigrated] recognises. The user of dsn needs the right to create
 // databases. The call may be repeated.
 func CreateDatabase(ctx context.Context, dsn string) error {
-	var database string
-	l, err := open(ctx, dsn, func(o *clickhouse.Options) { database, o.Auth.Database = o.Auth.Database, "system" })
+	l, database, err := OpenServer(ctx, dsn)
 	if err != nil {
 		return err
 	}
@@ -22,4 +21,11 @@ func CreateDatabase(ctx context.Context, dsn string) error {
 		return fmt.Errorf("create the database %s: %w", database, err)
 	}
 	return nil
+}
+
+// OpenServer is [Open] for the database system, which every server has. OpenServer also returns the
+// name of the database of dsn, which may be missing.
+func OpenServer(ctx context.Context, dsn string) (l *Ledger, database string, err error) {
+	l, err = open(ctx, dsn, func(o *clickhouse.Options) { database, o.Auth.Database = o.Auth.Database, "system" })
+	return l, database, err
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/signing"
 )
 
@@ -36,6 +38,7 @@ var alerts = map[string]struct {
 	"CtxledgerSequenceGap":           {harm: deletedMessage},
 	"CtxledgerFactsLost":             {file: "hole/hole_test.go", test: "TestGapsThatStayAreLost"},
 	"CtxledgerHeadsNotTaken":         {harm: sinkThatFails},
+	"CtxledgerRetentionFails":        {harm: unreadablePolicy},
 	"CtxledgerStuck":                 {harm: hangs},
 	"CtxledgerNobodyProjects":        {harm: forked},
 	"CtxledgerAbsent":                {harm: notStarted},
@@ -153,6 +156,23 @@ func expired(f *fixture, p *Projector) func() *Projector {
 		accept.Accept = true
 		f.rebuilt(accept)
 		return f.another(p)
+	}
+}
+
+// unreadablePolicy breaks the policy of the retention, as a hand in the bucket of leases would.
+func unreadablePolicy(f *fixture, p *Projector) func() *Projector {
+	f.follow(p)
+	f.publishClean(0)
+	_, err := f.leases().PutString(f.t.Context(), "retention.policy", "{")
+	f.must(err)
+	pass := f.retention()
+	pass.Metrics, pass.Every = p.config.Metrics, 20*time.Millisecond
+	var passes sync.WaitGroup
+	passes.Go(func() { pass.Follow(f.t.Context()) })
+	f.t.Cleanup(passes.Wait)
+	return func() *Projector {
+		f.must(retention.WritePolicy(f.t.Context(), f.leases(), everything))
+		return p
 	}
 }
 

@@ -24,6 +24,7 @@
 //	quarantine  copies of quarantined messages, replays
 //	metrics     counters, lag of the ledger, causes of failures
 //	signing     signed tree heads
+//	retention   removes old messages from the streams, but keeps what never expires
 //	erasure     erases the messages of a data subject
 //	rebuild     fills a second set of tables
 //	recheck     finds withheld values in older events

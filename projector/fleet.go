@@ -60,6 +60,9 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	if c.Stream != "" {
 		return nil, errors.New("projector: a fleet projects all streams: leave Stream empty")
 	}
+	if len(c.Shards) > 0 && len(c.Shards) != int(n) {
+		return nil, fmt.Errorf("projector: Shards has %d ledgers for %d partitions", len(c.Shards), n)
+	}
 	if c.Owner == "" {
 		c.Owner = uuid.NewString()
 	}
@@ -83,6 +86,9 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 func (f *Fleet) projector(i int) (*Projector, error) {
 	c := f.config
 	c.Stream = f.streams[i].Name
+	if len(c.Shards) > 0 {
+		c.Ledger = c.Shards[i]
+	}
 	if c.Log != nil && len(f.streams) > 1 {
 		c.Log = c.Log.With("stream", c.Stream)
 	}

@@ -249,6 +249,9 @@ func (s *shared) succeeded() {
 func (s *shared) counted(b batch, rows map[string]uint64) {
 	next := s.committed.Load() + 1
 	holes := b.Last + 1 - min(next, b.First) - b.Messages
+	if min(next, b.First) <= s.retained {
+		holes = 0 // a retention removed them before this ledger began
+	}
 	if holes > 0 {
 		s.config.Log.Warn("the stream no longer has some of its messages", "event", "sequence_gap", "missing", holes, "after", next-1, "last", b.Last)
 	}

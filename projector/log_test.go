@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/signing"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -388,5 +390,72 @@ func TestHeadSinkThatHangs(t *testing.T) {
 	}
 	if len(f.heads()) == 0 {
 		t.Error("no head is where it could be")
+	}
+}
+
+// copiedHeads returns the verified heads of the stream of heads, in their order.
+func (f *fixture) copiedHeads() (heads []proof.Checkpoint) {
+	f.t.Helper()
+	ring, err := testLogRing()
+	f.must(err)
+	stream, err := f.js.Stream(f.t.Context(), schema.CheckpointStream)
+	f.must(err)
+	f.must(streamio.Each(f.t.Context(), stream, streamio.Selection{Subject: "ctx.checkpoints.>"}, func(msg jetstream.Msg, _ *jetstream.MsgMetadata) error {
+		opened, err := proof.Open(msg.Data(), ring.Verifiers())
+		heads = append(heads, opened.Checkpoint)
+		return err
+	}))
+	return heads
+}
+
+// noContradiction checks that the heads of each origin have one root for each size and only grow.
+func (f *fixture) noContradiction(origins int) (newest proof.Checkpoint) {
+	f.t.Helper()
+	roots, sizes := make(map[string]tlog.Hash), make(map[string]int64)
+	for _, head := range f.copiedHeads() {
+		at := fmt.Sprint(head.Origin, " ", head.Size)
+		if root, ok := roots[at]; ok && root != head.Root || head.Size < sizes[head.Origin] {
+			f.t.Errorf("the head %+v contradicts an earlier one", head)
+		}
+		roots[at], sizes[head.Origin], newest = head.Root, head.Size, head
+	}
+	if len(sizes) != origins {
+		f.t.Errorf("the heads have %d origins, want %d: %v", len(sizes), origins, sizes)
+	}
+	return newest
+}
+
+// TestLogBeginsAgain: tables that are lost and projected again have the same log, and one with a part
+// of its leaves has another origin.
+func TestLogBeginsAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for round := range 3 {
+		f.publishAll(1000 * round)
+		f.project()
+	}
+	before := f.noContradiction(1)
+	f.loseTables()
+	f.project()
+	f.publishAll(5000)
+	f.project()
+	whole := f.noContradiction(1)
+	if whole.Size <= before.Size {
+		t.Fatalf("the log has not grown from %+v: %+v", before, whole)
+	}
+	f.retained(everything)
+	f.loseTables()
+	f.project()
+	again := f.noContradiction(2)
+	stream, incarnation, ok := proof.ParseOrigin(again.Origin)
+	if again.Origin != proof.OriginAfter(stream, incarnation, whole) || !ok || stream != schema.EventStream || incarnation != f.incarnation() {
+		t.Errorf("the new log is %q, want one after %+v", again.Origin, whole)
+	}
+	for round := range 8 { // beyond the size of the old log
+		f.publishAll(10_000 + 1000*round)
+		f.project()
+	}
+	if last := f.noContradiction(2); last.Origin != again.Origin || last.Size <= whole.Size {
+		t.Errorf("the log goes on as %+v", last)
 	}
 }

@@ -154,7 +154,7 @@ const writingPause = 5 * time.Millisecond
 // unexpired checks messages, which are the first in the stream from sequence next on. A hole is
 // a message that somebody deleted, unless the stream now begins after the hole. Then the
 // message expired before it was projected, and unexpired returns the messages before the hole
-// with an error.
+// with an error. What left the stream before an empty ledger began has not expired.
 func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*streamio.Message) ([]*streamio.Message, error) {
 	for i, m := range messages {
 		if m.Position.StreamSeq == next {
@@ -165,7 +165,7 @@ func (l *pipeline) unexpired(ctx context.Context, next uint64, messages []*strea
 		if err != nil {
 			return nil, fmt.Errorf("read the stream's state: %w", err)
 		}
-		if info.State.FirstSeq <= next {
+		if info.State.FirstSeq <= max(next, l.retained+1) {
 			break // nothing expired in this batch; later holes are deletions, too
 		}
 		return messages[:i], streamio.Expired(next, info.State.FirstSeq-1)

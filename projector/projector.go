@@ -28,6 +28,10 @@ type Config struct {
 	JetStream jetstream.JetStream
 	// Ledger receives the rows. The ledger's tables must be migrated. Required.
 	Ledger *ledger.Ledger
+	// Shards are the ledgers of all partitions, in the order of the partitions, where the ledger is
+	// on a cluster. A Fleet writes the rows of a partition to its own. Redactions of all are in
+	// force for each. Empty means that Ledger has all partitions.
+	Shards []*ledger.Ledger
 	// Stream names the stream to project; see [schema.Partitions]. Defaults to
 	// schema.EventStream, the stream of an unpartitioned ledger. A Fleet projects all streams.
 	Stream string
@@ -122,7 +126,7 @@ func New(c Config) (*Projector, error) {
 		c.Steps = steps.InOrder{}
 	}
 	c.Log = c.Log.With("stream", c.Stream)
-	both := &shared{config: c, store: tablesOf(c.Ledger), clock: systemClock{}}
+	both := &shared{config: c, store: tablesOf(c.Ledger, c.Shards...), clock: systemClock{}}
 	return &Projector{shared: both, builder: newBuilder(both), writer: &writer{shared: both}}, nil
 }
 
@@ -197,11 +201,7 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if p.rebuild == nil {
 		p.forget() // other processes may write before the projector has the lease again
 	}
-	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := own.Leave(release, err); err != nil {
-		p.config.Log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
-	}
+	own.End(ctx, err)
 	p.roster.Give()
 	return err
 }
@@ -263,6 +263,7 @@ type shared struct {
 	source   streamio.Source
 	siblings siblings
 	rebuild  *rebuilding // nil for the live tables
+	retained uint64      // the ledger began with the facts that never expire of the messages up to here
 	health
 }
 

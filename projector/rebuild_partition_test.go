@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -57,4 +59,52 @@ func TestRebuildOfTwoPartitions(t *testing.T) {
 		t.Error(err)
 	}
 	f.exactly(sessions, 40)
+}
+
+// TestErasureWhoseFactHasLeft: the fact of an erasure is in one stream, and the messages that it names
+// were in another one. A retention removes the fact's message, and a rebuild still gets the leaves.
+func TestErasureWhoseFactHasLeft(t *testing.T) {
+	t.Parallel()
+	const n = schema.Partitions(2)
+	f := newFleetFixture(t, n)
+	place := func(session string) int {
+		return n.Of(schema.Subject{Tenant: "t", Runtime: "r", Bucket: schema.Bucket(session), Object: "o", Verb: "v"}.String())
+	}
+	home := place("") // of the fact, which names no session
+	var elsewhere []string
+	for i := 0; len(elsewhere) < 2; i++ {
+		if session := fmt.Sprint("session-", i); place(session) != home {
+			elsewhere = append(elsewhere, session)
+		}
+	}
+	erased, kept := elsewhere[0], elsewhere[1]
+	stop := f.start(f.fleet("live", n))
+	f.publishTo(kept, 0, 10)
+	f.awaitAll(n)
+	f.publishTo(kept, 10, 5)
+	f.publishTo(erased, 0, 5)
+	f.awaitAll(n)
+	e := f.erasure()
+	var err error
+	e.Subject, err = ledger.ParseSubject("session:" + erased)
+	f.must(err)
+	_, err = e.Run(t.Context())
+	f.must(err)
+	for round := range 3 { // the fact is below the last commit
+		f.publishTo(sessionsOf(n)[home], 10*round, 10)
+		f.awaitAll(n)
+	}
+	f.must(retention.WritePolicy(t.Context(), f.leases(), everything))
+	done, err := f.retention().Run(t.Context())
+	f.must(err)
+	if done.Streams[home].Lasting != 1 || done.Streams[home].Messages == 0 {
+		t.Fatalf("the fact has not left: %+v", done)
+	}
+	f.must(stop())
+	r := f.rebuild()
+	r.CompareOnly = true
+	f.rebuilt(r)
+	if left := f.count("SELECT uniqExact(hash) FROM log_hashes"); left < 50 {
+		t.Errorf("the log has %d leaves", left)
+	}
 }

@@ -35,7 +35,7 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 		return nil, err
 	}
 	p.translog.First = t.FirstLeaf
-	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger), gone: t.Gone}
+	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger, p.config.Shards...), gone: t.Gone}
 	return p, nil
 }
 

@@ -476,3 +476,36 @@ func withoutTables(t *testing.T, dir string, names ...string) {
 		t.Fatal(err)
 	}
 }
+
+// TestRestoreBelowAPublishedHead: no head of the restored log contradicts a head that the first
+// installation published after the backup.
+func TestRestoreBelowAPublishedHead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	f.must(f.run(f.guarded(new(logbook))))
+	dir := f.backedUp()
+	f.publishAll(1000)
+	f.must(f.run(f.guarded(new(logbook))))
+	lost := f.noContradiction(1)
+	var note string
+	f.must(f.sql.QueryRow(t.Context(), "SELECT note FROM checkpoints FINAL ORDER BY tree_size DESC LIMIT 1").Scan(&note))
+
+	g := newFixture(t)
+	r := g.restore(dir)
+	r.Published = [][]byte{[]byte(strings.Replace(note, "CTX", "OTHER", 1))}
+	if _, err := r.Run(t.Context()); !errors.Is(err, backup.ErrPublished) {
+		t.Errorf("a forged head: %v", err)
+	}
+	r.Published = [][]byte{[]byte(note)}
+	g.restored(r)
+	g.sent = 5000
+	for round := range 4 { // beyond the size of the published head
+		g.publishAll(2000 + 1000*round)
+		g.must(g.run(g.guarded(new(logbook))))
+	}
+	stream, incarnation, _ := proof.ParseOrigin(lost.Origin)
+	if last := g.noContradiction(2); last.Origin != proof.OriginAfter(stream, incarnation, lost) || last.Size <= lost.Size {
+		t.Errorf("the restored log goes on as %+v, after the head %+v", last, lost)
+	}
+}

@@ -208,6 +208,9 @@ func (j simJetStream) Stream(ctx context.Context, name string) (jetstream.Stream
 			s.of = stream
 		}
 	}
+	if s.of == nil { // no installation of the simulation has a retention
+		return nil, jetstream.ErrStreamNotFound
+	}
 	_, err := s.Info(ctx)
 	return s, err
 }

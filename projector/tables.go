@@ -1,6 +1,10 @@
 package projector
 
 import (
+	"context"
+
+	"github.com/google/uuid"
+
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
@@ -13,8 +17,16 @@ type tables struct {
 	translog.Logs
 	privacy.Tables
 	shadow.Live
+	shards []privacy.Tables // of the ledger and the other shards
 }
 
-func tablesOf(l *ledger.Ledger) tables {
-	return tables{l, translog.Of(l), privacy.Of(l), shadow.Of(l)}
+// tablesOf returns the tables of a ledger, which may be one of several shards.
+func tablesOf(l *ledger.Ledger, shards ...*ledger.Ledger) tables {
+	return tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...)}
+}
+
+// WithheldThrough adds the fingerprints of the other shards. If one does not answer, the projector
+// waits.
+func (t tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...privacy.Redaction) ([]privacy.Withheld, error) {
+	return privacy.WithheldOf(ctx, t.shards, incarnation, through, revoked...)
 }

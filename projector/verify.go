@@ -3,10 +3,12 @@ package projector
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -17,7 +19,15 @@ func (rc *recovery) verify(ctx context.Context) error {
 	next := rc.last.Last + 1
 	switch state := rc.source.Info.State; {
 	case rc.last.Last == 0:
-		if next = rc.source.First(max(1, state.FirstSeq)); next > 1 {
+		lasting, err := rc.addLasting(ctx)
+		if err != nil {
+			return err
+		}
+		next = rc.source.First(max(1, state.FirstSeq))
+		if len(lasting) > 0 {
+			next = min(next, lasting[0].Position.StreamSeq)
+			rc.config.Log.Warn("the ledger begins with the facts that never expire, because a retention has removed the first messages of the stream", "event", "stream_retained", "facts", len(lasting), "first", state.FirstSeq)
+		} else if next > 1 {
 			rc.config.Log.Warn("the stream has lost its first messages: the ledger begins with the first message that is left", "event", "stream_truncated", "first", next)
 		}
 		rc.committed.Store(next - 1)
@@ -25,7 +35,13 @@ func (rc *recovery) verify(ctx context.Context) error {
 	case state.LastSeq < rc.last.Last:
 		return fmt.Errorf("%w: it ends at %d, before the last commit at %d", streamio.ErrStreamForked, state.LastSeq, rc.last.Last)
 	case state.FirstSeq > next:
-		return streamio.Expired(next, state.FirstSeq-1)
+		begins, err := rc.beginsWithLasting(ctx)
+		if err == nil && !begins {
+			err = streamio.Expired(next, state.FirstSeq-1)
+		}
+		if err != nil {
+			return err
+		}
 	case state.FirstSeq <= rc.last.Last:
 		if err := rc.verifyRange(ctx, rc.last); err != nil {
 			return err
@@ -33,6 +49,48 @@ func (rc *recovery) verify(ctx context.Context) error {
 	}
 	rc.committed.Store(rc.last.Last)
 	return rc.deleteLeft(ctx, rc.last)
+}
+
+// addLasting adds the facts that never expire, and that have left the stream, to its absent messages.
+func (rc *recovery) addLasting(ctx context.Context) ([]*streamio.Message, error) {
+	state := rc.source.Info.State
+	if state.FirstSeq <= 1 {
+		return nil, nil
+	}
+	lasting, err := retention.Lasting(ctx, rc.config.JetStream, &rc.source)
+	if err != nil || len(lasting) == 0 {
+		return nil, err
+	}
+	rc.source.Absent = slices.Concat(lasting, rc.source.Absent)
+	slices.SortStableFunc(rc.source.Absent, streamio.BySequence)
+	rc.retained = state.FirstSeq - 1
+	return lasting, nil
+}
+
+// beginsWithLasting reports whether all commits are of facts that never expire: a projector began an
+// empty ledger with them and was interrupted before the first message of the stream.
+func (rc *recovery) beginsWithLasting(ctx context.Context) (bool, error) {
+	lasting, err := rc.addLasting(ctx)
+	if err != nil {
+		return false, err
+	}
+	left := slices.IndexFunc(lasting, func(m *streamio.Message) bool { return m.Position.StreamSeq > rc.last.Last })
+	if left < 0 {
+		left = len(lasting)
+	}
+	for before := uint64(math.MaxUint64); ; {
+		commits, err := rc.store.CommitsBefore(ctx, rc.source.Incarnation, before, shortPage)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range commits {
+			left -= int(c.Messages)
+			before = c.First
+		}
+		if left < 0 || len(commits) < shortPage {
+			return left == 0, nil
+		}
+	}
 }
 
 // verifyRange reads a committed range again and compares it.

@@ -8,6 +8,8 @@
 -- Parameters:
 --   tenant      String  id    = ''                  only this tenant; '' means all tenants
 --   session_id  String  id    required              the session
+--   turn_id     String  id    = ''                  only this turn; '' means all turns
+--   call_id     String  id    = ''                  only this call; '' means all calls
 --   limit       UInt32  rows  = 20000  [1..100000]  maximum number of rows
 -- Columns:
 --   tenant             id      the tenant
@@ -28,9 +30,11 @@
 --   neighbour_call_id  id      the call before in its thread, or the next one; '' for none
 SELECT
     tenant, session_id, thread_id, turn_id, call_id, event_time, model, estimator, billed_tokens, estimated_tokens,
-    estimate_error, round(corrected_tokens) AS corrected_tokens, corrected_error, scale, neighbour_call_id
+    estimate_error, toInt64(round(corrected_tokens)) AS corrected_tokens, corrected_error, scale, neighbour_call_id
 FROM corrected_windows
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND session_id = {session_id:String}
+    AND ({turn_id:String} = '' OR turn_id = {turn_id:String})
+    AND ({call_id:String} = '' OR call_id = {call_id:String})
 ORDER BY thread_order, call_id
 LIMIT {limit:UInt32}

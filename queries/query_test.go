@@ -13,7 +13,7 @@ import (
 // turn or session, and about everything. Each says so itself.
 var readers = map[string]bool{
 	"window": true, "call-size": true, "turn-sessions": true, "window-facts": true, "window-turns": true, "why": true, "why-items": true,
-	"budget-what-if": true, "cache-bill": true, "cache-breaks": true, "elision-savings": true, "fidelity": true, "tellings": true, "injected-never-assembled": true, "items-by-kind": true, "reconciliation": true, "selection-acceptance": true, "sessions": true, "tools-by-name": true, "turns": true,
+	"budget-what-if": true, "cache-bill": true, "cache-breaks": true, "elision-savings": true, "fidelity": true, "tellings": true, "injected-never-assembled": true, "items-by-kind": true, "reconciliation": true, "river": true, "selection-acceptance": true, "session-peaks": true, "sessions": true, "tools-by-name": true, "turns": true,
 }
 
 var table = regexp.MustCompile(`(FROM|JOIN) (events|scopes|items|decisions|windows|placements|replacements|redactions|missing|calls|log_items)\b`)

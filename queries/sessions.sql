@@ -3,7 +3,9 @@
 -- First: session_id, ended_at, models, turns, calls, max_window_tokens, output, at_least_cost, cost_complete, agents
 --
 -- The newest sessions come first. Without a session_id, the query reads the table itself to find them: its
--- projection ids has the newest times. A row that is stored twice makes no difference there.
+-- projection ids has the newest times. A row that is stored twice makes no difference there. The facts of these
+-- sessions are then found by the filters by_session_id. There is no table with a row for each session: its rows
+-- would have to follow late facts, erasures and logs that are told again, and the query is fast without one.
 --
 -- Parameters:
 --   tenant      String  id    = ''                only this tenant; '' means all tenants

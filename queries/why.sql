@@ -241,9 +241,9 @@ steps AS
             recorded_at, incarnation, stream_seq, event_time, turn_id, call_id, sequence, record_kind, record_id,
             change, elided_positions, elided_before, elided_after, elided_levels, elided_reload_refs, tokens_before,
             tokens_after, trigger, level, loss_notes, policy, method, summary_ref,
-            greatest(
-                indexOf(elided_refs, {item_id:String}),
-                if(logged.3 = '', 0, indexOf(elided_tool_call_ids, logged.3))) AS at
+            multiIf(
+                has(elided_refs, {item_id:String}), indexOf(elided_refs, {item_id:String}), logged.3 = '', 0,
+                indexOf(elided_tool_call_ids, logged.3)) AS at
         FROM replacements
         PREWHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -343,9 +343,13 @@ FROM
         *,
         arrayLast(
             p -> p.1 < order_in_thread
-                AND (hasAny(p.3, items) OR item_type = 'function_call_output' AND has(p.4, tool_call)),
+                AND (
+                    hasAny(p.3, items)
+                        OR item_type = 'function_call_output' AND tool_call != '' AND has(p.4, tool_call)),
             cuts.1) AS pass,
-        greatest(indexOf(pass.3, items[1]), if(tool_call = '', 0, indexOf(pass.4, tool_call))) AS at
+        multiIf(
+            has(pass.3, items[1]), indexOf(pass.3, items[1]), item_type != 'function_call_output' OR tool_call = '', 0,
+            indexOf(pass.4, tool_call)) AS at
     FROM seen
     WHERE origin = 'assembly'
         OR NOT arrayExists(

@@ -38,6 +38,7 @@ const (
 	QuarantineStream = "CTX_QUARANTINE"  // refused messages, for replay
 	CheckpointStream = "CTX_CHECKPOINTS" // signed tree heads of the transparency log
 	NoticeStream     = "CTX_NOTICES"     // notices to publishers
+	LastingStream    = "CTX_LASTING"     // copies of facts that outlive the messages of events
 )
 
 // Streams returns the streams of the contract, the event stream first. Events are in a single
@@ -51,11 +52,21 @@ func OtherStreams() []Stream {
 	return []Stream{
 		{Name: QuarantineStream, Subjects: []string{"ctx.quarantine.>"}, Description: "ctxledger refused messages", Duplicates: 2 * time.Minute, DiscardNew: true},
 		{Name: CheckpointStream, Subjects: []string{"ctx.checkpoints.>"}, Description: "ctxledger signed log heads", DiscardNew: true},
+		{Name: LastingStream, Subjects: []string{LastingSubject(">")}, Description: "ctxledger facts that never expire", Duplicates: 2 * time.Minute, DiscardNew: true},
 		{
 			Name: NoticeStream, Subjects: []string{noticePrefix + ">"}, Description: "ctxledger notices to publishers", Duplicates: 2 * time.Minute,
 			MaxAge: 7 * 24 * time.Hour, MaxMessages: 50_000, MaxPerSubject: 1000,
 		},
 	}
+}
+
+// LastingSubject returns the subject of the copies in [LastingStream] of one stream of events.
+func LastingSubject(stream string) string { return "ctx.lasting." + stream }
+
+// LastingTypes returns the facts that never leave an installation: what may not come back, and what
+// was erased. Retention copies them to [LastingStream] before their messages leave a stream.
+func LastingTypes() []Type {
+	return []Type{TypeRedactionApplied, TypeRedactionRevoked, TypeErasureApplied}
 }
 
 // Partitions is the number of event streams: a power of two from 1 to 256. All events of a

@@ -175,6 +175,7 @@ const (
 	PartialOpaque    CoverageReason = "opaque_blocks"       // blocks of types that the producer cannot read
 	PartialTruncated CoverageReason = "truncated"           // the source ends before the record does
 	PartialPrevious  CoverageReason = "previous_unobserved" // the provider added earlier context that nobody observed
+	PartialReturn    CoverageReason = "user_returned"       // a user returned to an earlier message, and the window lacks the entries between
 )
 
 // Severity is the severity of a gap.

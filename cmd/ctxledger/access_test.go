@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/cloudevents+json")
-		if path == gateway.LogsPath {
+		if path == gateway.LogsPath || path == "/evidence/packs" {
 			request.Header.Set("Content-Type", "application/json")
 		}
 		request.SetBasicAuth("anyone", tokens[name])
@@ -117,6 +118,44 @@ func tokensBindTheTenant(t *testing.T, data, session string) {
 	if found < 10 {
 		t.Errorf("the own token finds facts by %d queries", found)
 	}
+	for body, want := range map[string]int{`{"session":"` + session + `"}`: 404, `{"session":"` + session + `","tenant":"default"}`: 404} {
+		if status, text := ask("other", "/evidence/packs", body); status != want {
+			t.Errorf("a pack of another tenant: %d %.300s", status, text)
+		}
+	}
+	// Pages of two tenants follow the session at the same time. What they share is of one tenant.
+	stream := func(name, query string) (int, string) {
+		following, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		request, err := http.NewRequestWithContext(following, http.MethodGet, base+"/events/s/"+session+"?events=1"+query, nil)
+		if err != nil {
+			t.Error(err)
+			return 0, ""
+		}
+		request.SetBasicAuth("anyone", tokens[name])
+		response, err := client.Do(request)
+		if err != nil {
+			t.Error(err)
+			return 0, ""
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body) // it ends with the time
+		return response.StatusCode, string(text)
+	}
+	var pages sync.WaitGroup
+	pages.Go(func() {
+		if _, text := stream("own", ""); !strings.Contains(text, "event: change") {
+			t.Errorf("the own event stream has no event: %q", text)
+		}
+	})
+	for query, want := range map[string]int{"": 200, "&tenant=acme": 200, "&tenant=default": 403} {
+		pages.Go(func() {
+			if status, text := stream("other", query); status != want || strings.Contains(text, "change") {
+				t.Errorf("the other tenant's event stream %q is %d %q", query, status, text)
+			}
+		})
+	}
+	pages.Wait()
 	in := "?session=" + session + "&turn=turn-3"
 	for path, want := range map[string]int{
 		"/": 200, "/last": 200, "/s/" + session: 404, "/s/" + session + "/compactions": 404, "/t/turn-3": 404, "/t/turn-3" + in: 404, "/c/call-17": 404, "/c/call-17" + in: 404,

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
@@ -70,6 +71,49 @@ func TestKilledBackups(t *testing.T) {
 	t.Logf("%d kills, %d of them after the end; a backup takes %v", kills, done-1, took)
 }
 
+// keysFor writes the keys of a backup to an empty data folder, and tries what must be refused.
+func keysFor(t *testing.T, dir, data string, identity *age.X25519Identity) {
+	t.Helper()
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "identity")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stranger, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, broken := write("# public key: "+identity.Recipient().String()+"\n"+identity.String()+"\n"), identity.String()[:60]
+	other := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(other, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "keys", "ledger.proof"), []byte("of another ledger"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data, identity, says string
+		code                 int
+	}{
+		"a stranger":       {t.TempDir(), write(stranger.String()), "encrypted to other recipients", cli.ExitFailed},
+		"no identity":      {t.TempDir(), write(broken), "want a file of \"age-keygen\"", cli.ExitUsage},
+		"a used folder":    {other, right, "another key file of this name", cli.ExitFailed},
+		"an empty folder":  {data, right, "ledger.proof", cli.ExitDone},
+		"the same, again":  {data, right, "ledger.proof", cli.ExitDone},
+		"without the file": {t.TempDir(), filepath.Join(other, "absent"), "--identity: open", cli.ExitUsage},
+	} {
+		stdout, stderr, code := ctxledger(t, "backup", "keys", dir, "--identity", c.identity, "--data", c.data)
+		if code != c.code || !strings.Contains(stdout+stderr, c.says) || strings.Contains(stdout+stderr, broken) {
+			t.Errorf("%s: %d %s%s", name, code, stdout, stderr)
+		}
+		if left, _ := filepath.Glob(filepath.Join(c.data, "keys", "*")); code != cli.ExitDone && len(left) > 1 {
+			t.Errorf("%s: left %q", name, left)
+		}
+	}
+}
+
 // TestRestoreOnAnotherMachine restores a backup on a new `up` with the old keys, while it is killed
 // at moments that are spread over its duration, once with the machine. The new ledger answers as the old one, its log has the
 // same head, and it goes on.
@@ -90,7 +134,11 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 		}
 	}
 	publishItems(t, old, 0, 2000)
-	stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json")
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json", "--recipient", identity.Recipient().String())
 	if code != cli.ExitDone {
 		t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
 	}
@@ -108,16 +156,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 		t.Errorf("an installation with other keys said %d %s", code, stderr)
 	}
 
-	if err := os.CopyFS(filepath.Join(data, "keys"), os.DirFS(filepath.Join(old, "keys"))); err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(data, "keys", "*"))
-	for _, file := range files {
-		err = errors.Join(err, os.Chmod(file, 0o600))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	keysFor(t, list[0].Dir, data, identity)
 	machine, _ := beginUp(t, data)
 	for i := range 3 {
 		p := command(append(restore, data)...).begin(t)

@@ -19,8 +19,10 @@ import (
 
 // barOf is what `window -o json` says of the bar.
 type barOf struct {
-	Billed   *int64 `json:"billed_tokens"`
-	Segments []struct {
+	Billed    *int64   `json:"billed_tokens"`
+	Corrected *int64   `json:"corrected_tokens"`
+	Error     *float64 `json:"corrected_error"`
+	Segments  []struct {
 		Layer   string `json:"layer"`
 		Name    string `json:"name"`
 		Tokens  int64  `json:"tokens"`
@@ -53,6 +55,10 @@ func barsEqual(t *testing.T, data, base string) (unexplained int) {
 			t.Fatal(err)
 		}
 		inReport, compared := rowsOf(report, "calls"), 0
+		corrected := make(map[string]map[string]any)
+		for _, row := range askCLI(t, data, "corrected-windows", "--param", "session_id="+id) {
+			corrected[fmt.Sprint(row["turn_id"], " ", row["call_id"])] = row
+		}
 		for _, i := range slices.Compact([]int{0, len(calls) / 2, len(calls) - 1}) {
 			turn, call := fmt.Sprint(calls[i]["turn_id"]), fmt.Sprint(calls[i]["call_id"])
 			flags := []string{"window", "--session", id, "--turn", turn, "--call", call, "--data", data}
@@ -91,6 +97,19 @@ func barsEqual(t *testing.T, data, base string) (unexplained int) {
 			for where, rows := range map[string]map[string][]string{"page": table, "report": inReport} {
 				if cells := rows[turn+" "+call]; len(cells) < 7 || cells[6] != fmt.Sprint(max(0, rest+unsized)) {
 					t.Errorf("call %s: the %s has the row %q, %d tokens are not in the log", call, where, cells, rest+unsized)
+				}
+			}
+			want, _ := corrected[turn+" "+call]["corrected_tokens"].(float64)
+			if off, known := corrected[turn+" "+call]["corrected_error"].(float64); known != (bar.Corrected != nil) || known && (*bar.Corrected != int64(want) || *bar.Error != off) {
+				t.Errorf("call %s: the window has the corrected estimate %v, want %v", call, bar.Corrected, want)
+			} else if known {
+				if line := "corrected  " + thousands(int64(want)) + " tokens"; !strings.Contains(drawn, line) {
+					t.Errorf("call %s: the terminal lacks %q\n%s", call, line, drawn)
+				}
+				for where, rows := range map[string]map[string][]string{"page": table, "report": inReport} {
+					if cells := rows[turn+" "+call]; len(cells) != 14 || strings.ReplaceAll(cells[12], ",", "") != fmt.Sprint(int64(want)) || !strings.HasSuffix(cells[13], "billed") {
+						t.Errorf("call %s: the %s has the row %q, want the corrected estimate %v", call, where, cells, want)
+					}
 				}
 			}
 			page := parsePage(t, base+"/c/"+url.PathEscape(call)+"?turn="+url.QueryEscape(turn)+"&session="+url.QueryEscape(id))

@@ -24,7 +24,7 @@ func lookAtPages(t *testing.T, data, base, session string) {
 	views := []browsertest.View{wide, {Width: 1280, Height: 800, Scheme: "dark"}, {Width: 390, Height: 800, Scheme: "dark"}, {Width: 390, Height: 800, Scheme: "light"}}
 	for _, path := range []string{
 		"/", "/s/" + session, "/s/" + session + "/compactions", "/c/call-17" + in, "/i/helper-1%2Ftool-1:result" + in, "/diff" + in + "&before=turn-3&before=call-18&after=turn-3&after=call-19",
-		"/q", "/q/gaps?run=1&session_id=" + session, "/evidence", "/search?id=call-1",
+		"/q", "/q/model-usage?run=1", "/q/gaps?run=1&session_id=" + session, "/evidence", "/search?id=call-1",
 	} {
 		b.Visit(t, base+path, base, views...)
 		b.Walk(t, path)
@@ -46,6 +46,7 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		b.Walk(t, filepath.Base(file))
 	}
 
+	comparesByDragging(t, b, base, session)
 	pageGrowsWhileItRecords(t, b, data, base+"/")
 
 	// by keyboard alone: the first link skips to the content, and the arrows walk the calls

@@ -102,6 +102,9 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 	}
 	reportEqualsAnswers(t, data, "demo-session")
 	explorerEqualsAnswers(t, data, found.Explorer, "demo-session")
+	packsFromThePage(t, data, found.Explorer, "demo-session")
+	itemIsProved(t, data, strings.TrimSuffix(found.Explorer, "/"), "demo-session")
+	storedTextIsShown(t, data, strings.TrimSuffix(found.Explorer, "/"))
 	t.Run("browser", func(t *testing.T) { lookAtPages(t, data, found.Explorer, "demo-session") })
 	tokensBindTheTenant(t, data, "demo-session")
 	stdout, stderr, code := ctxledger(t, "window", "--turn", "turn-3", "--data", data)

@@ -51,7 +51,7 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 		"/": 200, "/s/" + session: 200, "/s/" + session + "/compactions": 200, "/t/turn-3": 303, "/t/turn-3" + in: 303, "/c/call-17": 200, "/c/call-17" + in + "&turn=turn-3": 200,
 		"/i/" + url.PathEscape("helper-1/tool-1:result") + in: 200, "/diff" + in + "&before=turn-3&before=call-18&after=turn-3&after=call-19": 200,
 		"/q": 200, "/q/gaps": 200, "/q/gaps?run=1&session_id=" + session: 200, "/evidence": 200, "/search?id=call-17": 303, "/search?id=call-1": 200, "/search?id=": 303,
-		"/s/demo-sessio": 404, "/t/turn-33": 404, "/c/call-1777": 404, "/i/nosuch" + in: 404, "/i/nosuch": 404, "/diff": 400, "/q/nosuch": 404, "/q/gaps?run=1&session_id=x&limit=-1": 400,
+		"/s/demo-sessio": 404, "/t/turn-33": 404, "/c/call-1777": 404, "/i/nosuch" + in: 404, "/i/nosuch": 404, "/i/helper-1%2Ftool-1:result": 200, "/search?id=helper-1/tool-1:result": 303, "/diff": 400, "/q/nosuch": 404, "/q/gaps?run=1&session_id=x&limit=-1": 400,
 		"/nosuch": 404, "/assets/explorer.css": 200, "/assets/explorer.js": 200, "/assets/icon.svg": 200,
 	} {
 		response, text := visit(t, base+path)
@@ -112,7 +112,7 @@ func pagesEqualAnswers(t *testing.T, data, base string) int {
 	}
 	for i, tr := range trs {
 		cells := cellsOf(tr)
-		for column, name := range map[int]string{4: "turns", 5: "calls", 6: "max_window_tokens", 8: "output", 9: "compactions", 10: "redactions", 11: "gaps"} {
+		for column, name := range map[int]string{3: "turns", 4: "calls", 5: "max_window_tokens", 8: "output", 9: "compactions", 10: "redactions", 11: "gaps"} {
 			if cells[column] != digits(list[i][name]) || attribute(tr, "data-session") != list[i]["session_id"] {
 				t.Errorf("session %v: the page says %q for %s, the query says %v", list[i]["session_id"], cells[column], name, list[i][name])
 			}

@@ -202,6 +202,14 @@ func (u readmeUser) up(t *testing.T) {
 	r, w := io.Pipe()
 	p.Stdout = w
 	p.begin(t)
+	t.Cleanup(func() { // a killed instance would leave its engine, which writes into the folder that the test removes
+		_ = p.Process.Signal(os.Interrupt)
+		select {
+		case <-p.done:
+		case <-time.After(time.Minute):
+			t.Error("up does not end")
+		}
+	})
 	ready := make(chan bool, 1)
 	go func() {
 		text, _ := bufio.NewReader(r).ReadString('\n')

@@ -57,7 +57,7 @@ func TestASessionToldAgain(t *testing.T) {
 				t.Errorf("after %v, %s\n got %s\nwant %s", args, question, after[question], was)
 			}
 		}
-		found := fmt.Sprint(askCLI(t, data, "files"))
+		found := fmt.Sprint(askCLI(t, data, "files"), askCLI(t, data, "unreferenced-results"))
 		if files = cmp.Or(files, found); found != files || !strings.Contains(found, "file:a.py") {
 			t.Errorf("after %v, the files are %s, want %s", args, found, files)
 		}
@@ -150,7 +150,7 @@ func catalogueAnswers(t *testing.T, data string) map[string]string {
 		return rows
 	}
 	// These list or count what is recorded. The names of files are in titles.
-	ofAll := []string{"tellings", "fidelity", "mentions", "event-types", "records-by-type", "window-turns", "turn-sessions", "files"}
+	ofAll := []string{"tellings", "fidelity", "mentions", "event-types", "records-by-type", "window-turns", "turn-sessions", "files", "unreferenced-results"}
 	for _, q := range queries.All() {
 		if _, err := q.Bind(nil); err == nil && !slices.Contains(ofAll, q.Name) {
 			ask(q.Name)

@@ -97,7 +97,7 @@ are never arguments.`,
 	add("run", serve.DemoCommand(a, sources), serve.UpCommand(a), serve.ServeCommand(a), serve.TokenCommand(a), serve.ProjectCommand(a))
 	add("record", wire.RunCommand(a, serve.StartLedger), wire.CaptureCommand(a), record.ImportCommand(a), record.PublishCommand(a))
 	add("ask", ask.QueryCommand(a), ask.WindowCommand(a), ask.ReportCommand(a), ask.WhyCommand(a), ask.DiffCommand(a), ask.TailCommand(a), packs.Command(a))
-	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.BackupCommand(a), operate.StorageCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
+	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.BackupCommand(a), operate.StorageCommand(a), operate.RetentionCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
 	return root
 }
 

@@ -59,9 +59,9 @@ func TestSlicesOfARolloutInALedger(t *testing.T) {
 	}
 }
 
-// TestSlicesOfAConversationInALedger imports the end of an OpenHands conversation, and the whole
-// conversation after it. The state has the use of all calls, and each call counts once, with the window of the
-// log that has its answer.
+// TestSlicesOfAConversationInALedger imports the end of an OpenHands conversation, or its beginning, and the
+// whole conversation after it. The state has the use of all calls, and each call counts once, with the window of
+// the log that has its answer.
 func TestSlicesOfAConversationInALedger(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../producer/importer/testdata/openhands/sdk.jsonl")
@@ -69,32 +69,40 @@ func TestSlicesOfAConversationInALedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
-	data, path := t.TempDir(), filepath.Join(t.TempDir(), "conversation.jsonl")
-	up(t, data)
-	for i, part := range []struct {
+	type part struct {
 		from, to int
 		windows  string
-	}{
-		{9, len(lines), "resp_1 0 resp_2 0 resp_3 1 resp_4 1"}, {1, len(lines), "resp_1 1 resp_2 1 resp_3 1 resp_4 1"},
+	}
+	all := part{1, len(lines), "resp_1 1 resp_2 1 resp_3 1 resp_4 1"}
+	for name, parts := range map[string][]part{
+		"the end":       {{9, len(lines), "resp_1 0 resp_2 0 resp_3 1 resp_4 1"}, all},
+		"the beginning": {{1, 6, "resp_1 1 resp_2 0 resp_3 0 resp_4 0"}, all},
 	} {
-		log := strings.TrimSpace(lines[0]) + "\n" + strings.Join(lines[part.from:part.to], "")
-		if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		stdout, stderr, code := ctxledger(t, "import", "openhands", path, "--data", data)
-		if code != cli.ExitDone && code != cli.ExitRefused || !strings.Contains(stdout, "0 in quarantine") {
-			t.Fatalf("the import of lines %d to %d ended with %d: %s%s", part.from, part.to, code, stdout, stderr)
-		}
-		rows := askCLI(t, data, "sessions")
-		if got := fmt.Sprint(len(rows), rows[0]["calls"], rows[0]["uncached_input"], rows[0]["output"]); got != "1 6 1185 49" {
-			t.Errorf("import %d: %s", i, got)
-		}
-		var windows []string
-		for _, row := range askCLI(t, data, "--sql", "SELECT call_id, window_next IS NOT NULL AS shown FROM model_calls WHERE startsWith(call_id, 'resp_') ORDER BY call_id") {
-			windows = append(windows, fmt.Sprint(row["call_id"], " ", row["shown"]))
-		}
-		if got := strings.Join(windows, " "); got != part.windows {
-			t.Errorf("import %d: the windows are of %s instead of %s", i, got, part.windows)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, path := t.TempDir(), filepath.Join(t.TempDir(), "conversation.jsonl")
+			up(t, data)
+			for i, part := range parts {
+				log := strings.TrimSpace(lines[0]) + "\n" + strings.Join(lines[part.from:part.to], "")
+				if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				stdout, stderr, code := ctxledger(t, "import", "openhands", path, "--data", data)
+				if code != cli.ExitDone && code != cli.ExitRefused || !strings.Contains(stdout, "0 in quarantine") {
+					t.Fatalf("the import of lines %d to %d ended with %d: %s%s", part.from, part.to, code, stdout, stderr)
+				}
+				rows := askCLI(t, data, "sessions")
+				if got := fmt.Sprint(len(rows), rows[0]["calls"], rows[0]["uncached_input"], rows[0]["output"]); got != "1 6 1185 49" {
+					t.Errorf("import %d: %s", i, got)
+				}
+				var windows []string
+				for _, row := range askCLI(t, data, "--sql", "SELECT call_id, window_next IS NOT NULL AS shown FROM model_calls WHERE startsWith(call_id, 'resp_') ORDER BY call_id") {
+					windows = append(windows, fmt.Sprint(row["call_id"], " ", row["shown"]))
+				}
+				if got := strings.Join(windows, " "); got != part.windows {
+					t.Errorf("import %d: the windows are of %s instead of %s", i, got, part.windows)
+				}
+			}
+		})
 	}
 }

@@ -96,17 +96,27 @@ func (e *engine) choosePorts(p *ports) (err error) {
 	return err
 }
 
+// mostLaunches is how often a start launches an engine that a signal ends before it is ready.
+const mostLaunches = 4
+
 // launchAfterOrphan is launch, and waits once more for the engine of a killed parent. An engine
-// that was still starting when its parent was killed locks the folder late.
-func (e *engine) launchAfterOrphan(ctx context.Context) (*engineChild, error) {
-	child, err := e.launch(ctx)
-	if !errors.Is(err, errFolderInUse) {
-		return child, err
+// that was still starting when its parent was killed locks the folder late. An engine that a signal
+// ends, such as SIGKILL of a machine without memory, is launched again.
+func (e *engine) launchAfterOrphan(ctx context.Context) (child *engineChild, err error) {
+	for orphan, launches := false, 1; ; launches++ {
+		child, err = e.launch(ctx)
+		switch {
+		case errors.Is(err, errFolderInUse) && !orphan:
+			orphan = true
+			if err := e.waitForOrphan(ctx); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, errEngineKilled) && launches < mostLaunches:
+			e.log.Warn("ClickHouse was killed while it started, and is started again", "error", err)
+		default:
+			return child, err
+		}
 	}
-	if err := e.waitForOrphan(ctx); err != nil {
-		return nil, err
-	}
-	return e.launch(ctx)
 }
 
 // launch starts a child and waits until the child is ready. On an error no child is left.
@@ -163,6 +173,8 @@ func (e *engine) exitError(c *engineChild) error {
 		return portInUse(listenerClickHouse, e.tcp, nil)
 	case strings.Contains(words, folderInUse):
 		return e.folderInUse()
+	case c.signaled():
+		return fail(errEngineKilled, c.err, "ClickHouse was ended by a signal before it was ready (%s): look for a lack of memory in the log of the machine", c.cmd.ProcessState)
 	case words == "":
 		words = "without output, with status " + c.cmd.ProcessState.String()
 	}

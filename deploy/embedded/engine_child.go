@@ -154,6 +154,12 @@ func (c *engineChild) stop(limit time.Duration) error {
 	return fmt.Errorf("stop ClickHouse: it did not end within %s and was killed", limit)
 }
 
+// signaled reports whether a signal ended the engine. Call it after the end.
+func (c *engineChild) signaled() bool {
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}
+
 func (c *engineChild) kill() {
 	// The process group is the child's session, so the signal reaches no other process.
 	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {

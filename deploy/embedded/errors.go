@@ -31,6 +31,8 @@ var (
 	errPortInUse = errors.New("the port is in use")
 	// errEngineStart: the engine ended, or did not answer, before it was ready.
 	errEngineStart = errors.New("ClickHouse did not start")
+	// errEngineKilled: a signal ended the engine before it was ready. Another start may succeed.
+	errEngineKilled = errors.New("ClickHouse was killed while it started")
 	// errNATSStart: the NATS server did not start.
 	errNATSStart = errors.New("NATS did not start")
 	// errNoMain: Main was not called first. Re-executing this binary would run the whole program

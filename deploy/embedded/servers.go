@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
@@ -68,7 +70,10 @@ func Start(ctx context.Context, c Config) (_ *Servers, err error) {
 		}
 		listening[listenerClickHouse], listening[listenerClickHouseHTTP] = s.engine.tcp, s.engine.http
 		// The name has passed validDatabase.
-		if err := newProbe(s.engine.tcp, s.engine.http, s.creds).patient().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+c.Database); err != nil {
+		err := s.Again(ctx, func() error {
+			return newProbe(s.engine.tcp, s.engine.http, s.creds).patient().exec(ctx, "CREATE DATABASE IF NOT EXISTS "+c.Database)
+		})
+		if err != nil {
 			return nil, fmt.Errorf("create the database %s: %w", c.Database, err)
 		}
 		s.nameDatabase(c.Database)
@@ -137,6 +142,37 @@ func (s *Servers) Restarts() int {
 		return 0
 	}
 	return int(s.engine.restarts.Load())
+}
+
+// engineReturns is the longest wait for an engine that has ended to answer again.
+const engineReturns = 30 * time.Second
+
+// Again runs a step that uses ClickHouse. If ClickHouse ended meanwhile, Again repeats the step once
+// ClickHouse answers again. The step must be one that may be repeated after every interruption.
+func (s *Servers) Again(ctx context.Context, step func() error) error {
+	for {
+		before := s.Restarts()
+		err := step()
+		if err == nil || s.engine == nil || !lostConnection(err) {
+			return err
+		}
+		for end := time.Now().Add(engineReturns); s.Restarts() == before; {
+			if time.Now().After(end) {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// lostConnection reports whether an error is of a connection.
+func lostConnection(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // EnginePID is the process id of the running ClickHouse, 0 without ClickHouse. A restart changes

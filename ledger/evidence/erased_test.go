@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/evidence"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
@@ -203,6 +205,30 @@ func TestSealsBeyondTheScope(t *testing.T) {
 	}
 	if v := f.report(t, c.Target).Of(verify.Completeness); v.Status != verify.Failed || v.Total != 1 || !strings.Contains(v.Faults[0].Reason, "sequence 3 ") {
 		t.Errorf("a lost fact: %+v", v)
+	}
+}
+
+// TestContentExpired: a record whose content has left the tables cannot be proven, and the error says
+// why. A pack of before verifies.
+func TestContentExpired(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write(t, sealedSession(t)...)
+	f.sign(t)
+	c := f.config(t, pack.Scope{Kind: pack.ScopeSession, Tenant: "acme", Session: "sealed"})
+	if _, err := evidence.Export(t.Context(), f.Ledger, c); err != nil {
+		t.Fatal(err)
+	}
+	n, err := privacy.Of(f.Ledger).Expire(t.Context(), privacy.Expiry{Before: recordedAt.Add(time.Hour)})
+	if err != nil || n == 0 {
+		t.Fatalf("%d events are empty, %v", n, err)
+	}
+	again := f.config(t, c.Header.Scope)
+	if _, err := evidence.Export(t.Context(), f.Ledger, again); !errors.Is(err, evidence.ErrExpired) {
+		t.Errorf("an export of expired content: %v", err)
+	}
+	if r := f.report(t, c.Target); r.Failed() {
+		t.Errorf("the pack of before: %+v", r)
 	}
 }
 

@@ -35,6 +35,8 @@ var (
 	// ErrAltered means that a row of the table events does not match its leaf in the log. Either
 	// the row was changed, or the log belongs to another ledger.
 	ErrAltered = errors.New("an event does not match its leaf in the log")
+	// ErrExpired means that the content of an event has left the tables by the retention.
+	ErrExpired = errors.New("the content of an event has expired by the retention, so its record cannot be proven; packs that were exported before still verify")
 )
 
 // Config holds the scope and the options of an export. All fields except Progress, Page and Keys are
@@ -48,6 +50,9 @@ type Config struct {
 	// Keys are the tenant's keys for recognising withheld values. Values of other keys are not
 	// searched for. [Result.Unchecked] counts the fingerprints of other keys.
 	Keys []schema.Key
+	// Shards are all shards of a cluster. What a redaction of any of them withholds is searched for.
+	// Nil for a plain ledger.
+	Shards []*ledger.Ledger
 	// Page writes index.html from the account of the records. Nil writes none.
 	Page func(io.Writer, document.Account) error
 	// Progress is called every 1000 records with the number of written records and of all records.
@@ -63,7 +68,7 @@ type Result struct {
 }
 
 // Export writes a pack. After an error there is no pack. Errors: [ErrNothing], [ErrNotCovered],
-// [ErrNotLogged], [ErrAltered], [*LeakError], and the errors of [proof.Open], the server and the
+// [ErrNotLogged], [ErrAltered], [ErrExpired], [*LeakError], and the errors of [proof.Open], the server and the
 // file system.
 func Export(ctx context.Context, l *ledger.Ledger, c Config) (Result, error) {
 	x := &export{ctx: ctx, ledger: l, config: c}
@@ -141,7 +146,7 @@ func (x *export) prepare() error {
 			return err
 		}
 	}
-	withheld, err := privacy.Of(x.ledger).WithheldThrough(x.ctx, uuid.Nil, 0)
+	withheld, err := privacy.WithheldOf(x.ctx, privacy.OfAll(x.ledger, x.config.Shards...), uuid.Nil, 0)
 	if err != nil {
 		return err
 	}
@@ -162,12 +167,22 @@ func (x *export) prepare() error {
 	return err
 }
 
-// findTellings names the sources of the session that another source tells better.
+// findTellings names the sources of the session that another source tells better, and the records of
+// calls that another source tells.
 func (x *export) findTellings() error {
 	found, err := read.RetoldIn(x.ctx, read.Of(x.ledger), x.scope)
+	if err != nil {
+		return err
+	}
 	x.header.Retold = nil
+	var retold []string
 	for _, r := range found {
-		x.header.Retold = append(x.header.Retold, pack.Retold(r))
+		retold = append(retold, r.Source)
+		x.header.Retold = append(x.header.Retold, pack.Retold{Source: r.Source, By: r.By})
+	}
+	cut, err := ledger.CutCalls(x.ctx, x.ledger, x.scope.Tenant, x.scope.Session, retold)
+	for _, c := range cut {
+		x.header.Retold = append(x.header.Retold, pack.Retold{Source: c.Source, Call: c.ID, By: c.By, ByCall: c.ByID})
 	}
 	return err
 }
@@ -210,7 +225,7 @@ func (x *export) hideScope() {
 		*id = x.hide.of(*id)
 	}
 	for i, r := range x.header.Retold {
-		x.header.Retold[i] = pack.Retold{Source: x.hide.source(r.Source), By: x.hide.source(r.By)}
+		x.header.Retold[i] = pack.Retold{Source: x.hide.source(r.Source), Call: x.hide.of(r.Call), By: x.hide.source(r.By), ByCall: x.hide.of(r.ByCall)}
 	}
 }
 
@@ -320,7 +335,9 @@ func (w *recordWriter) event(e read.Logged) error {
 	switch {
 	case e.Index < 0:
 		return notLogged(e.Incarnation, e.StreamSeq)
-	case proof.Leaf(e.Event, e.Salt) != e.Leaf:
+	case e.Expired():
+		return fmt.Errorf("%w: sequence %d of stream %s", ErrExpired, e.StreamSeq, e.Incarnation)
+	case !e.Proven():
 		return fmt.Errorf("%w: sequence %d of stream %s, log index %d", ErrAltered, e.StreamSeq, e.Incarnation, e.Index)
 	}
 	w.leaks.at(&e)

@@ -388,9 +388,9 @@ func TestWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestRefusals: each refused export leaves no files.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
+// newKey returns a key of a tenant, and what makes fingerprints with it.
+func newKey(t *testing.T) (schema.Key, fingerprint.Hasher) {
+	t.Helper()
 	key, err := schema.NewKey(rand.Reader, recordedAt)
 	if err != nil {
 		t.Fatal(err)
@@ -399,6 +399,13 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return key, fingerprinter
+}
+
+// TestRefusals: each refused export leaves no files.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	key, fingerprinter := newKey(t)
 	const secret = `hunter2-"quoted"-and long`
 	fingerprint, _ := fingerprinter.Of([]byte(secret))
 	f := newFixture(t)
@@ -452,6 +459,36 @@ func TestRefusals(t *testing.T) {
 	c.Known = stranger.Verifiers()
 	if _, err := evidence.Export(t.Context(), f.Ledger, c); !errors.Is(err, proof.ErrSignature) {
 		t.Errorf("another key: %v", err)
+	}
+}
+
+// TestRedactionsOfOtherShards: a pack holds no value that a redaction of another shard withholds. A
+// shard that does not answer ends the export.
+func TestRedactionsOfOtherShards(t *testing.T) {
+	t.Parallel()
+	key, fingerprinter := newKey(t)
+	const secret = "a long secret of another shard"
+	found, _ := fingerprinter.Of([]byte(secret))
+	own, other := newFixture(t), newFixture(t)
+	own.write(t, event(t, "1", "titled", "t1", &schema.ItemAdded{Item: schema.Item{ItemID: "i1", Title: "it is " + secret}}))
+	other.write(t, event(t, "2", "redacted", "t1", &schema.RedactionApplied{
+		Common: schema.Common{PolicyRefs: schema.Refs("no-secrets")}, RedactionID: "red-1", TargetRef: "i1", RedactionState: schema.RedactionMasked, Reason: "secret",
+		Fingerprints: []schema.Fingerprint{found},
+	}))
+	c := own.config(t, pack.Scope{Kind: pack.ScopeSession, Tenant: "acme", Session: "titled"})
+	c.Keys, c.Shards = []schema.Key{key}, []*ledger.Ledger{own.Ledger, other.Ledger}
+	var leak *evidence.LeakError
+	if _, err := evidence.Export(t.Context(), own.Ledger, c); !errors.As(err, &leak) || leak.RedactionID != "red-1" {
+		t.Errorf("a value that another shard withholds: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := evidence.Export(t.Context(), own.Ledger, c); err == nil || errors.As(err, &leak) {
+		t.Errorf("without the other shard: %v", err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(c.Target)); err != nil || len(entries) > 0 {
+		t.Errorf("the exports left %v, %v", entries, err)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger/evidence"
+	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -165,5 +167,95 @@ func TestPackOfTellings(t *testing.T) {
 	f.verify(t, hidden.Target)
 	if header, err := os.ReadFile(filepath.Join(hidden.Target, pack.HeaderFile)); err != nil || bytes.Contains(header, []byte("import")) || !bytes.Contains(header, []byte("retold")) {
 		t.Errorf("the header without ids is %s, %v", header, err)
+	}
+}
+
+// TestPackOfCutCalls: two slices of a log cut a call. The documents have its window once, from the slice
+// that has more of it, and name the other record. Each call is counted once.
+func TestPackOfCutCalls(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const log = "urn:ctxledger:import:codex:s:from:"
+	first, second := log+"r1;r3;bare;0a", log+"r2;r3;bare;0a"
+	var all []*schema.Event
+	say := func(source, turn string, fact schema.Fact) {
+		e := event(t, fmt.Sprint("e", len(all)), "s", turn, fact)
+		e.Source = source
+		all = append(all, e)
+	}
+	n := func(v int64) *int64 { return &v }
+	call := func(source, turn, id string, total, output int64, begun bool) {
+		f := &schema.UsageRecorded{
+			CallID: id, Model: "m", Usage: schema.ProviderUsage{UncachedInput: n(100), Output: &output},
+			ProviderUsage: map[string]any{"total_token_usage": map[string]any{"input_tokens": total}},
+			Layers:        []schema.LayerUsage{{Layer: "user", Tokens: n(total), Items: n(1)}},
+		}
+		if begun {
+			f.Metadata = map[string]any{"begun_before_log": true}
+		}
+		say(source, turn, f)
+	}
+	say(second, "", &schema.ScopeOpened{RunID: "run-1", ScopeKind: "session"})
+	call(second, "t1", "r2:call", 20, 4, true)
+	call(second, "t2", "r3:call", 30, 5, false)
+	say(first, "", &schema.ScopeOpened{RunID: "run-1", ScopeKind: "session"})
+	call(first, "t0", "r0:call", 10, 5, false)
+	call(first, "t1", "r1:call", 20, 5, false)
+	f.write(t, all...)
+
+	for _, scope := range []pack.Scope{
+		{Kind: pack.ScopeSession, Tenant: "acme", Session: "s"}, {Kind: pack.ScopeTurn, Tenant: "acme", Session: "s", Turn: "t1"},
+	} {
+		c := f.config(t, scope)
+		var windows []string
+		c.Page = func(page io.Writer, a document.Account) error {
+			for _, f := range a.Figures() {
+				fmt.Fprintf(page, `<data data-figure=%q value=%q>%s</data>`, f.Name, f.Value, f.Value)
+			}
+			for _, w := range a.Windows {
+				windows = append(windows, w.Turn+" "+w.Call)
+			}
+			return nil
+		}
+		if _, err := evidence.Export(t.Context(), f.Ledger, c); err != nil {
+			t.Fatal(err)
+		}
+		f.verify(t, c.Target)
+		text := func(file string) string {
+			text, err := os.ReadFile(filepath.Join(c.Target, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		want, calls := "[t2 r3:call t0 r0:call t1 r1:call]", "3 calls"
+		if scope.Turn != "" {
+			want, calls = "[t1 r1:call]", "1 call "
+		}
+		if got := fmt.Sprint(windows); got != want {
+			t.Errorf("the windows of the %s are %s instead of %s", scope.Kind, got, want)
+		}
+		graph := text(pack.ProvenanceFile)
+		for part, count := range map[string]int{`"usage:r2:call"`: 0, `"told_better_by":"` + first: 1, `"contradicts"`: 1} {
+			if got := strings.Count(graph, part); got != count {
+				t.Errorf("the provenance of the %s has %s %d times instead of %d", scope.Kind, part, got, count)
+			}
+		}
+		if sources := text(pack.SourceMapFile); !strings.Contains(sources, "output is 4, and 5 in the record that counts") {
+			t.Errorf("the source map of the %s does not name the difference: %s", scope.Kind, sources)
+		}
+		told := `{"source":"` + second + `","call_id":"r2:call","counts":"` + first + `","counts_call_id":"r1:call","records":1}`
+		if whole := text(pack.PackFile); !strings.Contains(whole, `"tellings":[`+told+"]") {
+			t.Errorf("the pack of the %s does not name the record: %s", scope.Kind, whole)
+		}
+		if page := text(pack.ReadmeFile); !strings.Contains(page, "1 record of calls that another part of the log tells") || !strings.Contains(page, "1 record of "+calls) {
+			t.Errorf("the page for people of the %s lacks the record:\n%s", scope.Kind, page)
+		}
+		hidden := f.config(t, scope)
+		hidden.Header.RedactIDs = true
+		if _, err := evidence.Export(t.Context(), f.Ledger, hidden); err != nil {
+			t.Fatal(err)
+		}
+		f.verify(t, hidden.Target)
 	}
 }

@@ -3,6 +3,8 @@ package privacy
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +20,7 @@ type Withheld struct {
 	RedactionID string
 	PolicyRef   string
 	Fingerprint schema.Fingerprint
+	RecordedAt  time.Time // of that redaction
 }
 
 // A Redaction is the id of a redaction of a tenant.
@@ -39,12 +42,40 @@ func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 	for row := range l.sql.Rows(ctx, "withheld", params) {
 		var w Withheld
 		f := &w.Fingerprint
-		if err := row.Scan(&w.Tenant, &f.KeyID, &f.Length, &f.PrefixHash, &f.HMAC, &w.RedactionID, &w.PolicyRef); err != nil {
+		if err := row.Scan(&w.Tenant, &f.KeyID, &f.Length, &f.PrefixHash, &f.HMAC, &w.RedactionID, &w.PolicyRef, &w.RecordedAt); err != nil {
 			return nil, fmt.Errorf("read fingerprints: %w", err)
 		}
 		list = append(list, w)
 	}
 	return list, nil
+}
+
+// OfAll returns the tables of a ledger and of the shards of its cluster, each once, those of the
+// ledger first. A plain ledger has no shards.
+func OfAll(l *ledger.Ledger, shards ...*ledger.Ledger) (all []Tables) {
+	var seen []*ledger.Ledger
+	for _, next := range append([]*ledger.Ledger{l}, shards...) {
+		if !slices.Contains(seen, next) {
+			seen, all = append(seen, next), append(all, Of(next))
+		}
+	}
+	return all
+}
+
+// WithheldOf is [Tables.WithheldThrough] for the tables of [OfAll], in the order of time. A value that
+// was redacted in a session of one shard is withheld on all. A shard that does not answer is an error.
+func WithheldOf(ctx context.Context, tables []Tables, incarnation uuid.UUID, through uint64, revoked ...Redaction) (all []Withheld, err error) {
+	for _, t := range tables {
+		list, err := t.WithheldThrough(ctx, incarnation, through, revoked...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	if len(tables) > 1 { // one ledger has its own order of equal times
+		slices.SortStableFunc(all, func(a, b Withheld) int { return a.RecordedAt.Compare(b.RecordedAt) })
+	}
+	return all, nil
 }
 
 // Reintroduced returns where in a range messages were refused because they held

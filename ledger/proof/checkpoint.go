@@ -34,6 +34,21 @@ func Origin(stream, incarnation string) string {
 	return "ctxledger/" + stream + "/" + incarnation
 }
 
+// OriginAfter names the log that begins after a log has lost leaves of a signed head. The name has the
+// size of that head and the beginning of its root.
+func OriginAfter(stream, incarnation string, lost Checkpoint) string {
+	return fmt.Sprintf("ctxledger/%s/after-%d-%x/%s", stream, lost.Size, lost.Root[:8], incarnation)
+}
+
+// ParseOrigin returns the stream and the incarnation of a log.
+func ParseOrigin(origin string) (stream, incarnation string, ok bool) {
+	parts := strings.Split(origin, "/")
+	if len(parts) < 3 || len(parts) > 4 || parts[0] != "ctxledger" {
+		return "", "", false
+	}
+	return parts[1], parts[len(parts)-1], true
+}
+
 // Tree returns size and root in the form of package tlog.
 func (c Checkpoint) Tree() tlog.Tree { return tlog.Tree{N: c.Size, Hash: c.Root} }
 

@@ -216,3 +216,18 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginsName: both forms of an origin name the stream and the incarnation, and nothing else does.
+func TestOriginsName(t *testing.T) {
+	t.Parallel()
+	const id = "5b6f7c1e-0000-4000-8000-000000000000"
+	for origin, want := range map[string]bool{
+		Origin("CTX_3", id): true, OriginAfter("CTX_3", id, Checkpoint{Size: 7, Root: tlog.Hash{1}}): true,
+		"ctxledger/" + id: false, "other/CTX_3/" + id: false, "ctxledger/CTX_3/after-7-01/more/" + id: false, "": false,
+	} {
+		stream, incarnation, ok := ParseOrigin(origin)
+		if ok != want || ok && (stream != "CTX_3" || incarnation != id) {
+			t.Errorf("%q: %q, %q, %v", origin, stream, incarnation, ok)
+		}
+	}
+}

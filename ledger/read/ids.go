@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
@@ -63,12 +64,12 @@ func PlaceOf(ctx context.Context, l Reader, column IDColumn, id, tenant string) 
 	return place, found, nil
 }
 
-// NewestTurn returns the turn of the newest window. found is false if there is none. Empty
-// session and tenant stand for all.
-func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, found bool, err error) {
+// NewestTurn returns the turn of the newest window, and when the stream stored the window: the zero
+// time if there is none. Empty session and tenant stand for all.
+func (l Reader) NewestTurn(ctx context.Context, tenant, session string) (turn NamedID, at time.Time, err error) {
 	params := chsql.Params{"tenant": chsql.Text(tenant), "session": chsql.Text(session)}
-	if found, err = l.sql.First(ctx, "newest_turn", params, &turn.ID, &turn.Session, &turn.Tenant); err != nil {
-		return turn, false, fmt.Errorf("look for the newest turn: %w", err)
+	if _, err = l.sql.First(ctx, "newest_turn", params, &turn.ID, &turn.Session, &turn.Tenant, &at); err != nil {
+		return turn, at, fmt.Errorf("look for the newest turn: %w", err)
 	}
-	return turn, found, nil
+	return turn, at, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,25 @@ const (
 	BucketOutput       Bucket = "output"
 	BucketReasoning    Bucket = "reasoning"
 )
+
+// above is between a bucket and its step, as in input_above_200k.
+const above = "_above_"
+
+// Above returns the bucket of the price that holds for a whole call whose window has more than this many
+// thousand tokens. The windows are those of the provider's bill: input, cache reads and cache writes.
+func (b Bucket) Above(thousands int) Bucket {
+	return Bucket(fmt.Sprintf("%s%s%dk", b, above, thousands))
+}
+
+// Valid reports whether the bucket is one of Buckets, or a step of one.
+func (b Bucket) Valid() bool {
+	base, step, stepped := strings.Cut(string(b), above)
+	if !slices.Contains(Buckets, Bucket(base)) {
+		return false
+	}
+	thousands, err := strconv.Atoi(strings.TrimSuffix(step, "k"))
+	return !stepped || err == nil && thousands > 0 && thousands <= 1_000_000 && b == Bucket(base).Above(thousands)
+}
 
 // Buckets lists all of them. The slice must not be changed.
 var Buckets = []Bucket{BucketInput, BucketCacheRead, BucketCacheWrite5m, BucketCacheWrite1h, BucketCacheWrite, BucketOutput, BucketReasoning}
@@ -59,8 +79,8 @@ func (p Price) Validate() error {
 	switch {
 	case strings.TrimSpace(p.Model) == "":
 		return wrong("model", p.Model, "a model's name, * for any characters")
-	case !slices.Contains(Buckets, p.Bucket):
-		return wrong("bucket", p.Bucket, "one of "+strings.Trim(fmt.Sprint(Buckets), "[]"))
+	case !p.Bucket.Valid():
+		return wrong("bucket", p.Bucket, "one of "+strings.Trim(fmt.Sprint(Buckets), "[]")+", or one of these with a step such as _above_200k")
 	case math.IsNaN(p.PerMillion) || p.PerMillion < 0 || p.PerMillion > 1e9:
 		return wrong("per_million", p.PerMillion, "a number from 0 to 1000000000: the price of a million tokens")
 	case len(p.Currency) != 3 || strings.ContainsFunc(p.Currency, upper):

@@ -1,6 +1,7 @@
 package read_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type corpus struct {
 	start     time.Time
 	sequence  map[[2]string]int64
 	source    string
+	id        string // of the next facts; "" for one each
 	unchecked bool
 	again     uint64             // by how many events, and seconds, the facts are told later than they happened
 	ids       schema.Correlation // of the next facts
@@ -50,7 +52,8 @@ func (c *corpus) at(fact schema.Fact, sequence int64) *schema.Event {
 	c.batch.Messages++
 	when := c.start.Add(time.Duration(c.batch.Last) * time.Second)
 	c.batch.RecordedAt = when
-	e, err := schema.NewEvent(fact, fmt.Sprintf("%s-%d", c.batch.Incarnation, c.batch.Last), c.source, when.Add(-time.Duration(c.again)*time.Second), c.ids)
+	id := cmp.Or(c.id, fmt.Sprintf("%s-%d", c.batch.Incarnation, c.batch.Last))
+	e, err := schema.NewEvent(fact, id, c.source, when.Add(-time.Duration(c.again)*time.Second), c.ids)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -83,6 +83,13 @@ type Logged struct {
 	Salt  proof.Salt
 }
 
+// Proven reports whether the event is the one of its leaf.
+func (e Logged) Proven() bool { return proof.Leaf(e.Event, e.Salt) == e.Leaf }
+
+// Expired reports whether the content of the event has left the tables by a retention. Such an event is
+// not proven.
+func (e Logged) Expired() bool { return len(e.Event.Data) == 0 && !e.Proven() }
+
 // ScopeEvents calls visit for every event of a scope that is in a stream incarnation, in log
 // order, and stops at the first error. One block of events is held at a time. The server gives
 // it ten minutes, visit's time among them: the most that a reader may ask for.

@@ -28,6 +28,9 @@ func TestACallOfTwoSlicesCounts(t *testing.T) {
 		if first == whole {
 			f.WindowFirst, f.Known = nil, schema.Known{Coverage: schema.CoveragePartial, CoverageReasons: []string{"entries_missing"}}
 		}
+		if source == slice && id == "x3" {
+			f.Usage.UncachedInput = num(31) // the records differ
+		}
 		if id == "y2" {
 			f.Metadata = map[string]any{"begun_before_log": true}
 		}
@@ -75,7 +78,7 @@ func TestACallOfTwoSlicesCounts(t *testing.T) {
 			t.Errorf("the call before %s, its blocks and coverage are %s instead of %s", call, got, want)
 		}
 	}
-	check("sessions", "3 60 6", "calls", "uncached_input", "output")
+	check("sessions", "3 61 6", "calls", "uncached_input", "output")
 	check("fidelity", "x1 1, x3 1, y2 1", "call", "sources")
 	check("tellings", "x2 false", "call", "counts")
 	check("cache-calls", "x1 first, y2 append, x3 append", "call_id", "cause")
@@ -91,6 +94,12 @@ func TestACallOfTwoSlicesCounts(t *testing.T) {
 	check("fidelity", "x1 1 , x3 2 , y2 2 ", "call", "sources", "coverage")
 	check("tellings", "x2 false "+log+", x3 true "+log+", x3 false "+slice+", y2 true "+log+", y2 false "+slice, "call", "counts", "source")
 	check("cache-calls", "x1 first, y2 append, x3 append", "call_id", "cause")
+	var differs []string
+	for _, row := range named(t, l, "tellings", map[string]string{"session_id": "s9"}, "call", "differs") {
+		differs = append(differs, strings.Join(row, " "))
+	}
+	same(t, "differs", differs, []string{"x2 []", "x3 []", "x3 [uncached_input window_tokens]", "y2 []", "y2 []"})
+	same(t, "the size of x3", named(t, l, "call-size", map[string]string{"session_id": "s9", "call_id": "x3"}, "billed_tokens"), [][]string{{"30"}})
 	previous("x3", "y2 4 ")
 	previous("y2", "x1 3 ")
 
@@ -108,9 +117,20 @@ func TestACallOfTwoSlicesCounts(t *testing.T) {
 		f.Metadata = map[string]any{"begun_before_log": from == "r2"}
 		c.at(f, 7)
 	}
+	shared := func(from, id string) {
+		c.source, c.id = "urn:ctxledger:import:codex:s8:from:"+from+";r3;bare;0a", id
+		c.add(&schema.LogAppended{LogItemID: id, ItemType: "message", Position: num(int64(len(from)))})
+		c.id = ""
+	}
 	overlap("r2", "r2:call")
+	shared("r2", "m1")
+	shared("r2", "m2")
 	overlap("r1", "r1.0:call")
+	shared("r1", "m0")
+	shared("r1", "m1")
 	l = c.write()
+	const facts = "SELECT events, log_entries, calls FROM session_summary WHERE session_id = 's8'"
+	same(t, "session_summary", rows(t, l, facts, nil), [][]string{{"7", "3", "1"}}) // scopes, calls and entries
 	same(t, "cache_bill", rows(t, l, "SELECT call_id FROM cache_bill WHERE session_id = 's8'", nil), [][]string{{"r1.0:call"}})
 	same(t, "model_calls", rows(t, l, "SELECT call_id FROM model_calls WHERE session_id = 's8'", nil), [][]string{{"r1.0:call"}})
 }

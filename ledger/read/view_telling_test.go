@@ -93,7 +93,7 @@ func TestOneTellingOfALogCounts(t *testing.T) {
 	if r := rows(t, l, "SELECT source FROM retold ORDER BY source", nil); len(r) != 3 {
 		t.Errorf("retold has %v", r)
 	}
-	ofAll := []string{"tellings", "fidelity", "mentions", "event-types"} // these list or count what is recorded
+	ofAll := []string{"tellings", "fidelity", "mentions", "event-types", "completeness"} // these list or count what is recorded
 	asked := 0
 	compare := func(want *ledger.Ledger, name string, arguments map[string]string) {
 		t.Helper()

@@ -237,6 +237,13 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 		if s.First <= 1 {
 			continue
 		}
+		_, committed, err := b.live.ledger.LastCommit(ctx, s.Incarnation)
+		if err != nil {
+			return err
+		}
+		if !committed {
+			continue // nothing was copied: the projector decides where to begin
+		}
 		if err := b.carryRange(ctx, s); err != nil {
 			return err
 		}

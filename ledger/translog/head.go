@@ -62,6 +62,16 @@ func (l Logs) NewestHeads(ctx context.Context) ([]SignedHead, error) {
 	return list, nil
 }
 
+// CommittedAt returns the last sequence of the newest commit whose log had at most this number of
+// leaves, or 0.
+func (l Logs) CommittedAt(ctx context.Context, incarnation uuid.UUID, size int64) (last uint64, err error) {
+	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "most": chsql.Number(size)}
+	if err := l.sql.Row(ctx, "committed_at", params).Scan(&last); err != nil {
+		return 0, fmt.Errorf("read the commits of the log: %w", err)
+	}
+	return last, nil
+}
+
 // LeafIndex returns the place of an event in the log of its stream, and false where it
 // has none.
 func (l Logs) LeafIndex(ctx context.Context, incarnation uuid.UUID, sequence uint64) (index int64, found bool, err error) {

@@ -66,7 +66,8 @@
 // sequence begin at a number that grows with time. Several slices of one session can therefore be
 // imported, and their facts are in the order of the session.
 // A slice of a Codex rollout without a session_meta is of the session that its file name holds. A slice
-// of an OpenHands conversation is of the session that the conversation's state names. Two
+// of an OpenHands conversation is of the session that the conversation's state names. Calls that this state
+// counts, and whose answers the log lacks, have a source that ends in :counts: and a name. Two
 // slices can each have a part of one call. The ledger counts such a call once, see
 // [telling.Elsewhere].
 //
@@ -81,7 +82,8 @@
 //
 // The window of a model call is described by a stretch of the item log. The stretch is every
 // entry since the thread's last compaction, including the summary. Entries that the user rewound
-// are left out; metadata entries_not_in_window counts the entries that are left out.
+// are left out; metadata entries_not_in_window counts the entries that are left out. The stretch does
+// not name them, so the coverage is partial by user_returned.
 //
 // The layers are user, assistant, reasoning, tool_calls, tool_results, summary, injected, media
 // and elided. Layer media is images and documents; no log holds their tokens. Layer elided is

@@ -122,14 +122,14 @@ func TestSnapshots(t *testing.T) {
 		whole := importAs(t, f, log, text, testOptions())
 		digests := make(map[string][32]byte)
 		for _, e := range whole.events {
-			digests[e.ID] = e.Digest()
+			digests[e.Source+" "+e.ID] = e.Digest()
 		}
 		lines := bytes.SplitAfter(text, []byte("\n"))
 		for n := 1; n < len(lines); n++ {
 			part := importAs(t, f, log, bytes.Join(lines[:n], nil), testOptions())
 			for _, e := range part.events {
-				digest, known := digests[e.ID]
-				if e.EventType() == schema.TypeUsageRecorded {
+				digest, known := digests[e.Source+" "+e.ID]
+				if e.EventType() == schema.TypeUsageRecorded || strings.Contains(e.Source, ":counts:") {
 					continue
 				}
 				if !known {

@@ -30,6 +30,9 @@ func conversationLines(t *rapid.T) (lines []string) {
 		return fmt.Sprintf(`{"model":"m","prompt_tokens":%d,"completion_tokens":%d,"cache_read_tokens":0,"cache_write_tokens":0,"response_id":%q}`,
 			rapid.IntRange(1, 900).Draw(t, "input"), rapid.IntRange(1, 90).Draw(t, "output"), id)
 	}
+	if rapid.Bool().Draw(t, "titled") {
+		uses = append(uses, use("title"))
+	}
 	add("agent", `"system_prompt":{"type":"text","text":"You are an agent."},"tools":[],"kind":"SystemPromptEvent"`)
 	for turn := range rapid.IntRange(1, 4).Draw(t, "turns") {
 		add("user", `"llm_message":{"role":"user","content":[{"type":"text","text":"text %d"}]},"kind":"MessageEvent"`, turn)
@@ -68,8 +71,8 @@ func stateUntil(state string, later []string) string {
 
 // TestSlicesOfConversations: slices of an OpenHands conversation, each with the conversation's state, give the
 // sums of the whole, each call once, in any order. The call counts with the window of the slice that has its
-// answer, also where the whole log came first. Windows of later slices are partial, and no window has an entry
-// of a later slice.
+// answer, also where the whole log came first. No id has two forms, also where a log has grown since its state
+// was read. Windows of later slices are partial, and no window has an entry of a later slice.
 func TestSlicesOfConversations(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -94,24 +97,28 @@ func TestSlicesOfConversations(t *testing.T) {
 		}
 		read := func(part [2]int) imported {
 			list := slices.Concat(lines[:1], lines[part[0]:part[1]])
-			if grows { // the state is as old as the slice
-				list[0] = stateUntil(list[0], lines[part[1]:])
+			if grows && part[1] < len(lines) { // the state is older or newer than the slice
+				from := rapid.IntRange(part[0], len(lines)).Draw(t, "state")
+				list[0] = stateUntil(list[0], lines[from:])
 			}
 			return importAs(t, model.FormatOpenHands, "events", []byte(strings.Join(list, "\n")+"\n"), testOptions())
 		}
 		entries, windows := make(map[int][]int64), make(map[int]int64)
-		told, whole := &toldCalls{facts: make(map[string][32]byte)}, &toldCalls{facts: make(map[string][32]byte)}
+		told := &toldCalls{facts: make(map[string][32]byte)}
+		whole := &toldCalls{facts: told.facts}
 		for _, part := range rapid.Permutation(parts).Draw(t, "order") {
 			got := read(part)
 			checkValid(t, got.events)
 			told.add(t, got)
 			for _, e := range got.events {
-				if sliced := telling.Telling.IsSlice(toldAs(e)); sliced != (part[0] > 1) {
-					t.Fatalf("lines %v have the source %s", part, e.Source)
-				}
 				fact, err := e.Decode()
 				if err != nil {
 					t.Fatal(err)
+				}
+				u, _ := fact.(*schema.UsageRecorded)
+				counts := strings.Contains(e.Source, ":counts:")
+				if sliced := telling.Telling.IsSlice(toldAs(e)); sliced != (part[0] > 1 || counts) || u != nil && (u.LineageID == "cd945624-03b9-487e-bdd4-018e3f531dfd:background") != counts {
+					t.Fatalf("lines %v have the source %s", part, e.Source)
 				}
 				switch fact := fact.(type) {
 				case *schema.LogAppended:

@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,5 +233,33 @@ func TestCallsOfSubagentsInProgress(t *testing.T) {
 		if gap := strings.Contains(fmt.Sprint(u.CoverageReasons), string(schema.PartialSlice)); gap {
 			t.Errorf("%s has a gap", u.CallID)
 		}
+	}
+}
+
+// TestAUserReturned: after a user returned to an earlier record, the range of a window has entries that were not
+// in it, and the coverage says so. A compaction ends that.
+func TestAUserReturned(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	parent := "null"
+	add := func(n int, kind, after string) {
+		lines = append(lines, strings.Replace(sliceRecord(n, kind, fmt.Sprint("text ", n)), fmt.Sprintf(`"parentUuid":"u-%d"`, n-1), `"parentUuid":`+after, 1))
+		parent = fmt.Sprintf(`"u-%d"`, n)
+	}
+	for n, kind := range []string{"user", "assistant", "user", "assistant"} {
+		add(n, kind, parent)
+	}
+	add(4, "user", `"u-1"`)
+	add(5, "assistant", parent)
+	lines = append(lines, `{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"sessionId":"s-1","timestamp":"2026-11-01T10:06:00Z"}`)
+	lines = append(lines, strings.Replace(sliceRecord(7, "user", "what was said"), `"type":"user",`, `"type":"user","isCompactSummary":true,`, 1))
+	add(8, "user", `"u-7"`)
+	add(9, "assistant", parent)
+	var returned []bool
+	for _, u := range factsOf[*schema.UsageRecorded](t, importText(t, "log.jsonl", []byte(strings.Join(lines, "\n")), testOptions())) {
+		returned = append(returned, slices.Contains(u.CoverageReasons, string(schema.PartialReturn)))
+	}
+	if got := fmt.Sprint(returned); got != "[false false true false]" {
+		t.Errorf("the calls after a return are %s", got)
 	}
 }

@@ -115,8 +115,10 @@ func (c Create) copyStream(ctx context.Context, s *Stream, dir string) error {
 		return err
 	}
 	step := "copying stream " + s.Name
+	progress, stop := c.Progress.until() // a goroutine of the library may outlive the call
+	defer stop()
 	_, err = stream.SnapshotToDirectory(ctx, dir, jsm.SnapshotNotify(func(p jsm.SnapshotProgress) {
-		c.Progress.tell(step, int64(p.UncompressedBytesReceived()), int64(p.BytesExpected()))
+		progress(step, int64(p.UncompressedBytesReceived()), int64(p.BytesExpected()))
 	}))
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"filippo.io/age"
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -32,8 +34,14 @@ type Create struct {
 	// Staging is ClickHouse's folder of backups, as this process sees it. A rename from Staging to
 	// Target is fast on one file system; between two the files are copied. Required.
 	Staging string
+	// Upload sends the finished backup to another place. Nil leaves it in Target. Unfinished and finished
+	// backups in Target are then work that the next call removes.
+	Upload func(ctx context.Context, dir string) error
 	// Keys returns the tenants' key rings, whose names the manifest gets. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
+	// Recipients get the files of KeyFolder, encrypted. Without recipients the keys are left out.
+	Recipients []age.Recipient
+	KeyFolder  string
 	// Version is the version of the program.
 	Version string
 	// Timing is the timing of the lease. Defaults to [lease.DefaultTiming].
@@ -45,8 +53,9 @@ type Create struct {
 }
 
 var (
-	// ErrBusy means that another backup is being made or restored. Wait for its end, or for 20 s after its death.
-	ErrBusy = errors.New("another backup or restore is running: wait for its end, then run this one again")
+	// ErrBusy means that another backup is being made or restored, or a retention removes messages. Wait
+	// for its end, or for 20 s after its death.
+	ErrBusy = errors.New("another backup, a restore or a retention is running: wait for its end, then run this one again")
 	// ErrFull means that the target has too little room. Nothing of the backup is left.
 	ErrFull = errors.New("the target has too little room, and nothing of the backup is left: free room there, or name another folder")
 	// ErrStaging means that this process cannot see ClickHouse's folder of backups.
@@ -56,9 +65,6 @@ var (
 // staged begins the names of folders in Staging. Ledgers in other databases of the server have other
 // names.
 func staged(l *ledger.Ledger) string { return "ctxledger-backup-" + l.SQL(nil).Database + "-" }
-
-// lockKey is the key of the lease that a backup holds.
-const lockKey = "backup"
 
 // Run makes the backup and returns its manifest. Run leaves nothing in Target after an error. A
 // killed Run leaves the folder .partial, which the next Run removes. Errors: [ErrBusy],
@@ -96,7 +102,7 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	defer release(ctx, own, c.Log)
+	defer own.End(ctx, nil)
 	partial := filepath.Join(c.Target, partialFolder)
 	if err := c.clear(held, partial); err != nil {
 		return m, err
@@ -108,6 +114,13 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if err == nil {
 		err = finish(partial, c.Target, m.Name)
 	}
+	if err == nil && c.Upload != nil {
+		dir := filepath.Join(c.Target, m.Name)
+		err = errors.Join(c.Upload(held, dir), os.RemoveAll(dir))
+	}
+	if err == nil {
+		err = retention.BackedUp(ctx, kv, m.through())
+	}
 	if err != nil {
 		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), partial))
 	}
@@ -118,23 +131,7 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 // machine with the target, whose lock the caller holds: a backup that was killed on this target is
 // replaced at once. A backup that was killed on another target keeps the lease until it expires.
 func claim(ctx context.Context, kv jetstream.KeyValue, owner string, timing lease.Timing, log *slog.Logger) (*lease.Lease, context.Context, error) {
-	waiting, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(2*timing.Expiry, func() { cancel(ErrBusy) })
-	claim := lease.Claim{KV: kv, Key: lockKey, Owner: owner, Timing: timing, Log: log, Failed: func(step string, err error) {
-		log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
-	}}
-	own, held, err := claim.Acquire(waiting)
-	limit.Stop()
-	return own, held, err
-}
-
-// release gives a lease back.
-func release(ctx context.Context, own *lease.Lease, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := own.Release(ctx); err != nil {
-		log.Warn("the lease was not released: the next holder waits until it expires", "event", "lease_not_released", "error", err)
-	}
+	return lease.Claim{KV: kv, Key: lease.BackupKey, Owner: owner, Timing: timing, Log: log}.AcquireFree(ctx, ErrBusy)
 }
 
 func (c Create) owner() (string, error) {
@@ -154,8 +151,18 @@ func (c Create) clear(ctx context.Context, partial string) error {
 	if err := clearStaging(ctx, c.Ledger, c.Staging); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(partial); err != nil {
-		return fmt.Errorf("remove an unfinished backup: %w", err)
+	left := []string{partial}
+	if c.Upload != nil {
+		sent, err := filepath.Glob(filepath.Join(c.Target, NamePrefix+"*"))
+		if err != nil {
+			return err
+		}
+		left = append(left, sent...)
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an unfinished backup: %w", err)
+		}
 	}
 	return nil
 }
@@ -180,7 +187,7 @@ func clearStaging(ctx context.Context, l *ledger.Ledger, staging string) error {
 func (c Create) make(ctx context.Context, partial string) (m Manifest, err error) {
 	m = Manifest{
 		Format: Format, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
-		Keys: "left out",
+		Keys: keysLeftOut,
 	}
 	if m.KeyNames, err = keyNames(c.Keys); err != nil {
 		return m, err
@@ -205,13 +212,19 @@ func (c Create) make(ctx context.Context, partial string) (m Manifest, err error
 			return m, fmt.Errorf("copy stream %s: %w", m.Streams[i].Name, err)
 		}
 	}
+	if len(c.Recipients) > 0 {
+		m.Keys = keysSealed
+		if err := c.writeKeys(filepath.Join(partial, KeysFile)); err != nil {
+			return m, fmt.Errorf("encrypt the keys: %w", err)
+		}
+	}
 	if m.Files, err = hashFiles(ctx, partial, 0, c.Progress); err != nil {
 		return m, fmt.Errorf("read the files of the backup: %w", err)
 	}
 	m.MadeAt = time.Now().UTC().Truncate(time.Second)
-	m.Name = prefix + m.MadeAt.Format("20060102T150405Z")
+	m.Name = NamePrefix + m.MadeAt.Format("20060102T150405Z")
 	for n := 2; exists(filepath.Join(c.Target, m.Name)); n++ {
-		m.Name = fmt.Sprintf("%s%s-%d", prefix, m.MadeAt.Format("20060102T150405Z"), n)
+		m.Name = fmt.Sprintf("%s%s-%d", NamePrefix, m.MadeAt.Format("20060102T150405Z"), n)
 	}
 	return m, m.write(partial)
 }
@@ -283,5 +296,5 @@ func (c Create) positions(ctx context.Context) ([]Stream, error) {
 		}
 		list = append(list, of)
 	}
-	return append(list, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}), nil
+	return append(list, Stream{Name: schema.LastingStream}, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}), nil
 }

@@ -214,7 +214,7 @@ func TestOneBackupAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := in.create(target)
-	other, _, err := lease.Claim{KV: kv, Key: lockKey, Owner: "other", Timing: c.Timing, Log: slog.New(slog.DiscardHandler)}.Acquire(t.Context())
+	other, _, err := lease.Claim{KV: kv, Key: lease.BackupKey, Owner: "other", Timing: c.Timing, Log: slog.New(slog.DiscardHandler)}.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 //
 //	tables/           the tables, as ClickHouse's BACKUP writes them
 //	streams/<name>/   a stream, as JetStream's snapshot writes it
+//	keys.age          the keys, encrypted by age to the recipients; only where there are some
 //	manifest.json     positions, versions and the SHA-256 of every other file
 //	manifest.sha256   the SHA-256 of manifest.json, in hex
 //
@@ -17,7 +18,7 @@
 // streams of events.
 //
 // The leases and the memory of imports are not copied: `ctxledger migrate` makes them again.
-// Keys are not copied.
+// Keys are copied only for recipients.
 //
 // A backup that is being made is in the folder .partial. A kill leaves only this folder, which
 // the next backup removes. The rename of .partial to its name is the last step.

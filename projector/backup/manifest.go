@@ -25,7 +25,18 @@ const (
 	tablesFolder  = "tables"
 	streamsFolder = "streams"
 	partialFolder = ".partial"
-	prefix        = "backup-"
+)
+
+// NamePrefix begins the name of every backup.
+const NamePrefix = "backup-"
+
+// ManifestFiles returns the names of the files of a manifest. The last one makes a backup whole.
+func ManifestFiles() []string { return []string{sumFile, manifestFile} }
+
+// The values of [Manifest.Keys].
+const (
+	keysLeftOut = "left out"
+	keysSealed  = "encrypted"
 )
 
 // A Manifest describes a backup.
@@ -37,7 +48,7 @@ type Manifest struct {
 	Migration  string    `json:"migration"`
 	ClickHouse string    `json:"clickhouse"` // version of the server
 	NATS       string    `json:"nats"`       // version of the server
-	Keys       string    `json:"keys"`       // left out
+	Keys       string    `json:"keys"`       // left out, or encrypted
 	KeyNames   []string  `json:"key_names"`  // <tenant>/<key id> of the keys that existed
 	Tables     []string  `json:"tables"`
 	Streams    []Stream  `json:"streams"`
@@ -57,6 +68,17 @@ type Stream struct {
 	LogSize     int64     `json:"log_size,omitzero"`  // leaves of the transparency log at Committed
 	LogRoot     string    `json:"log_root,omitzero"`  // root at Committed, in hex
 	Head        string    `json:"head,omitzero"`      // the newest signed tree head up to Committed
+}
+
+// through returns the sequence of each stream of events up to which a restore is exact.
+func (m Manifest) through() map[string]uint64 {
+	all := make(map[string]uint64)
+	for _, s := range m.Streams {
+		if s.HoldsEvents() {
+			all[s.Incarnation.String()] = s.Committed
+		}
+	}
+	return all
 }
 
 // HoldsEvents reports whether s is a stream of events.

@@ -37,6 +37,9 @@ type Restore struct {
 	Keys func() ([]schema.KeyRing, error)
 	// Ring returns the ledger's key ring. Nil means that there is none.
 	Ring func() (proof.Ring, error)
+	// Published are signed heads that were published after the backup, at most one for each stream.
+	// A log that ends below its head goes on as a new log, whose origin names the head.
+	Published [][]byte
 	// Projector makes the projectors that fill the tables from the streams. Required.
 	Projector func(rebuild.Target) (rebuild.Projector, error)
 	// Timing is the timing of the leases. Defaults to [lease.DefaultTiming].
@@ -56,6 +59,8 @@ var (
 	ErrKeys = errors.New("keys of the backed-up installation are missing, and nothing was changed: put its folder keys/ into the data folder first, and name that with --data")
 	// ErrNoRoom means that a server has too little room.
 	ErrNoRoom = errors.New("the servers have too little room: free room, then run the restore again")
+	// ErrPublished means that a head is not one of the logs of the backup. Nothing was changed.
+	ErrPublished = errors.New("not a signed head of the backed-up installation, and nothing was changed")
 	// ErrOtherLog means that the restored transparency log differs from the one in the manifest.
 	ErrOtherLog = errors.New("the restored transparency log is not the one that the manifest names: the backup is damaged, use another one")
 )
@@ -76,7 +81,8 @@ type Restored struct {
 //     wait. Run closes the streams of events: a publisher gets no acknowledgement from here on.
 //  3. ClickHouse restores the tables into the set. Rows after the commit that the manifest names are
 //     deleted: the tables are exact up to this commit.
-//  4. JetStream restores the streams. A restored stream is open to producers.
+//  4. JetStream restores the streams. A restored stream is open to producers. The stream of heads
+//     gets the published heads.
 //  5. The rows of messages that were erased during the backup are erased.
 //  6. A projector brings the set level with the streams.
 //  7. The transparency log is compared with the manifest.
@@ -87,7 +93,7 @@ type Restored struct {
 // stays closed to projectors until the restore is run again.
 //
 // Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
-// [ErrNoRoom], [ErrOtherLog], [shadow.ErrOtherRestore], or an error of a server.
+// [ErrNoRoom], [ErrPublished], [ErrOtherLog], [shadow.ErrOtherRestore], or an error of a server.
 func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	began := time.Now()
 	defer func() { done.Took = time.Since(began) }()
@@ -112,7 +118,11 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err := r.findKeys(done.Manifest); err != nil {
 		return done, err
 	}
-	if err := r.put(ctx, &done); err != nil {
+	published, err := r.publishedHeads(done.Manifest)
+	if err != nil {
+		return done, err
+	}
+	if err := r.put(ctx, published, &done); err != nil {
 		return done, withoutRoom(ErrNoRoom, err)
 	}
 	// A backup of an earlier version has streams with earlier rules. Programs that were started
@@ -122,11 +132,12 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 }
 
 // put brings the tables and the streams into the installation.
-func (r Restore) put(ctx context.Context, done *Restored) error {
+func (r Restore) put(ctx context.Context, published map[string][]byte, done *Restored) error {
 	w, held, err := r.begin(ctx, done.Manifest)
 	if err != nil {
 		return err
 	}
+	w.published = published
 	defer w.end(ctx)
 	if done.Finished, err = w.already(held); err != nil || done.Finished {
 		return err
@@ -148,6 +159,8 @@ type restoring struct {
 	leases   []*lease.Lease
 	resumed  bool // an earlier restore was interrupted
 	restored bool // streams may be restored: nothing may be dropped
+	// published are the heads of Published by stream.
+	published map[string][]byte
 }
 
 // begin takes the leases that only one backup, restore or rebuild holds.
@@ -166,7 +179,7 @@ func (r Restore) begin(ctx context.Context, m Manifest) (w *restoring, held cont
 		return nil, nil, err
 	}
 	w.leases = append(w.leases, own)
-	if held, err = w.request(held, "rebuild"); err == nil {
+	if held, err = w.request(held, lease.RebuildKey); err == nil {
 		w.set, err = shadow.Of(r.Ledger).Beside(held)
 	}
 	if err != nil {
@@ -189,7 +202,7 @@ func (w *restoring) request(ctx context.Context, key string) (context.Context, e
 // end gives everything back.
 func (w *restoring) end(ctx context.Context) {
 	for _, own := range w.leases {
-		release(ctx, own, w.Log)
+		own.End(ctx, nil)
 	}
 	if w.set != nil {
 		_ = w.set.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/jsm.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -103,8 +104,15 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 			return fmt.Errorf("restore stream %s: %w", s.Name, err)
 		}
 	}
-	_, err = streamio.EnsureStreams(ctx, w.JetStream)
-	return err
+	if _, err := streamio.EnsureStreams(ctx, w.JetStream); err != nil {
+		return err
+	}
+	for stream, head := range w.published {
+		if err := signing.Publish(ctx, w.JetStream, stream, head); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // closedSubject is the subject of a closed stream. No event has it, because it has fewer tokens than

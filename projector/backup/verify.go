@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Progress receives the finished bytes of a step, and the sum of all bytes. The sum is 0 while
@@ -22,6 +23,24 @@ type Progress func(step string, done, total int64)
 func (p Progress) tell(step string, done, total int64) {
 	if p != nil {
 		p(step, done, total)
+	}
+}
+
+// until returns a Progress for several goroutines that tells p nothing after stop.
+func (p Progress) until() (told Progress, stop func()) {
+	var mu sync.Mutex
+	over := false
+	told = func(step string, done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			p.tell(step, done, total)
+		}
+	}
+	return told, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 	}
 }
 
@@ -126,7 +145,7 @@ func List(target string) (list []Listed, err error) {
 		return nil, fmt.Errorf("list the backups: %w", err)
 	}
 	for _, entry := range entries {
-		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), prefix) {
+		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), NamePrefix) {
 			continue
 		}
 		l := Listed{Dir: filepath.Join(target, entry.Name())}

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -125,18 +126,24 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 				return nil, err
 			}
 		}
-		err := readErasures(ctx, from, func(fact *schema.ErasureApplied, tenant string, at time.Time) {
-			for _, r := range fact.Records {
-				leaf, err := hex.DecodeString(r.Leaf)
-				if r.Stream != config.Name || r.Sequence < 1 || uint64(r.Sequence) > last || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
-					continue
+		visit := func(first uint64) func(*schema.ErasureApplied, string, time.Time) {
+			return func(fact *schema.ErasureApplied, tenant string, at time.Time) {
+				for _, r := range fact.Records {
+					leaf, err := hex.DecodeString(r.Leaf)
+					if r.Stream != config.Name || r.Sequence < int64(first) || uint64(r.Sequence) > last || err != nil || len(leaf) != tlog.HashSize && r.Leaf != "" {
+						continue
+					}
+					c := claim{streamio.ErasedLeaf{Tenant: tenant}, at}
+					copy(c.Hash[:], leaf)
+					claims[uint64(r.Sequence)] = append(claims[uint64(r.Sequence)], c)
 				}
-				c := claim{streamio.ErasedLeaf{Tenant: tenant}, at}
-				copy(c.Hash[:], leaf)
-				claims[uint64(r.Sequence)] = append(claims[uint64(r.Sequence)], c)
 			}
-		})
-		if err != nil {
+		}
+		if err := readErasures(ctx, from, visit(1)); err != nil {
+			return nil, err
+		}
+		// A fact that has left its stream may name messages that another stream lacks.
+		if err := readLasting(ctx, js, from, visit(max(s.Info.State.FirstSeq, 1))); err != nil {
 			return nil, err
 		}
 	}
@@ -144,6 +151,23 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 		slices.SortStableFunc(list, func(a, b claim) int { return a.at.Compare(b.at) })
 	}
 	return claims, nil
+}
+
+// readLasting is readErasures for the facts that a retention has removed from a stream.
+func readLasting(ctx context.Context, js jetstream.JetStream, s streamio.Source, visit func(*schema.ErasureApplied, string, time.Time)) error {
+	lasting, err := retention.Lasting(ctx, js, &s)
+	for _, m := range lasting {
+		visitErasure(m, visit)
+	}
+	return err
+}
+
+// visitErasure calls visit if a message is a valid fact of an erasure.
+func visitErasure(m *streamio.Message, visit func(*schema.ErasureApplied, string, time.Time)) {
+	e := decode.One(m)
+	if fact, ok := e.Fact.(*schema.ErasureApplied); ok && len(e.Violations) == 0 {
+		visit(fact, e.Tenant, m.Position.RecordedAt)
+	}
 }
 
 // readErasures calls visit with each fact of an erasure in a stream, the fact's tenant, and its
@@ -156,11 +180,11 @@ func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.Era
 	if len(info.State.Subjects) == 0 {
 		return nil
 	}
-	err = streamio.Each(ctx, s.Stream, erasureSubject, time.Time{}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		e := decode.One(&streamio.Message{Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream)})
-		if fact, ok := e.Fact.(*schema.ErasureApplied); ok && len(e.Violations) == 0 {
-			visit(fact, e.Tenant, meta.Timestamp.UTC())
-		}
+	err = streamio.Each(ctx, s.Stream, streamio.Selection{Subject: erasureSubject}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+		visitErasure(&streamio.Message{
+			Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream),
+			Position: ledger.Position{Incarnation: s.Incarnation, StreamSeq: meta.Sequence.Stream, RecordedAt: meta.Timestamp.UTC()},
+		}, visit)
 		return nil
 	})
 	if err != nil {

@@ -10,6 +10,12 @@ import (
 // Bucket is the name of the bucket of leases and journals.
 const Bucket = "ctxledger_leases"
 
+// The keys of the leases that only one process holds. A retention holds both.
+const (
+	BackupKey  = "backup"  // a backup or a restore
+	RebuildKey = "rebuild" // a rebuild
+)
+
 var ErrNoBucket = errors.New("the bucket " + Bucket + " does not exist: run `ctxledger migrate`")
 
 // BucketConfig is the configuration of the bucket.

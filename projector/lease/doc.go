@@ -7,6 +7,9 @@
 //	<stream>.request      the name of a process that asks the holder for the lease
 //	<stream>              the fence, which projectors of older versions cannot read
 //	doctor.probe          written and removed by [Probe]
+//	backup, rebuild       leases of the processes that need all messages of the streams
+//	retention.policy      what the streams keep
+//	retention.backup      up to where the last backup has the streams
 //	projectors.<owner>    one process that shares the streams with others, see [Roster]
 //
 // The entry is also the journal: it names the range that its holder writes. The next holder of

@@ -122,9 +122,6 @@ func (c Claim) Request(ctx context.Context) (*Lease, context.Context, error) {
 			}
 		}
 	}()
-	c.Failed = func(step string, err error) {
-		c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
-	}
 	lease, held, err := c.Acquire(ctx)
 	stop()
 	<-stopped

@@ -73,7 +73,7 @@ type Claim struct {
 	Timing Timing
 	Roster *Roster // decides whether to take a free lease; nil takes every lease
 	Log    *slog.Logger
-	Failed func(step string, err error) // receives failed attempts that will be repeated
+	Failed func(step string, err error) // receives failed attempts that will be repeated; nil logs them
 }
 
 // Acquire waits until the lease is released or expired, and takes it with the next epoch.
@@ -81,6 +81,11 @@ type Claim struct {
 // owner's data folder. Acquire waits for a server that does not answer. The returned context
 // ends with [ErrLost] when the lease is lost.
 func (c Claim) Acquire(ctx context.Context) (*Lease, context.Context, error) {
+	if c.Failed == nil {
+		c.Failed = func(step string, err error) {
+			c.Log.Warn("a step of the lease failed and will be repeated", "event", "retry", "step", step, "error", err)
+		}
+	}
 	l := &Lease{Claim: c, mu: make(slowMutex, 1), done: make(chan struct{})}
 	if err := l.await(ctx); err != nil {
 		return nil, nil, err
@@ -90,6 +95,15 @@ func (c Claim) Acquire(ctx context.Context) (*Lease, context.Context, error) {
 	l.cancel = cancel
 	go l.renew(held)
 	return l, held, nil
+}
+
+// AcquireFree is Acquire for a lease that a process holds while it works. It waits until the lease of
+// a dead holder has expired, and returns busy if the holder is alive.
+func (c Claim) AcquireFree(ctx context.Context, busy error) (*Lease, context.Context, error) {
+	waiting, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(2*c.Timing.Expiry, func() { cancel(busy) })
+	defer limit.Stop()
+	return c.Acquire(waiting)
 }
 
 func (l *Lease) await(ctx context.Context) error {
@@ -111,7 +125,11 @@ func (l *Lease) await(ctx context.Context) error {
 				return nil
 			}
 			l.Roster.Give()
-			l.Log.Info("another projector took the lease first", "error", err)
+			if errors.Is(err, ErrLost) {
+				l.Log.Info("another projector took the lease first")
+			} else {
+				l.Failed("take the lease", err)
+			}
 			seen = 0
 		case revision != seen:
 			seen, since = revision, time.Now()
@@ -260,6 +278,18 @@ func (l *Lease) Journal(ctx context.Context, r ledger.Range) error {
 
 // Release releases the lease, so that another process may take it immediately.
 func (l *Lease) Release(ctx context.Context) error { return l.leaveTo(ctx, "") }
+
+// endPatience is the time limit of End.
+const endPatience = 5 * time.Second
+
+// End leaves the lease as Leave does, also after the end of ctx, and logs a failure.
+func (l *Lease) End(ctx context.Context, why error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	if err := l.Leave(ctx, why); err != nil {
+		l.Log.Warn("the lease was not released: the next holder waits until it expires", "event", "lease_not_released", "error", err)
+	}
+}
 
 // leaveTo ends the renewals and sets the owner of the entry, unless the lease is lost.
 func (l *Lease) leaveTo(ctx context.Context, owner string) error {

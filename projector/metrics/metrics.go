@@ -10,8 +10,8 @@ import (
 	"github.com/ctxledger/ctxledger/projector/decode"
 )
 
-// Metrics count the work of the projectors of a process, and their lag, for Prometheus. Each
-// has the stream as a label. Use one Metrics in the Config of all projectors and register it:
+// Metrics count the work of the projectors of a process, and their lag, for Prometheus. Each of a
+// projector has the stream as a label. Use one Metrics in the Config of all projectors and register it:
 //
 //	m := metrics.New()
 //	registry.MustRegister(m)
@@ -25,6 +25,7 @@ type Metrics struct {
 	reintroduced                         *prometheus.CounterVec
 	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
 	steps                                *prometheus.HistogramVec
+	retention                            prometheus.Counter
 
 	named *names // of redactions
 
@@ -86,8 +87,9 @@ func New() *Metrics {
 		batchRows:     histograms("batch_rows", "Rows of a batch, all tables.", prometheus.ExponentialBuckets(1, 4, 10)),
 		steps: histograms("step_duration_seconds", "Duration of a step of a batch, with its retries.",
 			prometheus.ExponentialBuckets(0.0005, 3, 11), "step"),
-		live:  make(map[string]func() Gauges),
-		named: &names{list: make(map[string]bool)},
+		retention: prometheus.NewCounter(prometheus.CounterOpts{Name: metricPrefix + "retention_failures_total", Help: "Failed attempts to apply the retention of the installation."}),
+		live:      make(map[string]func() Gauges),
+		named:     &names{list: make(map[string]bool)},
 	}
 }
 
@@ -96,7 +98,7 @@ func withStream(labels []string) []string { return append([]string{"stream"}, la
 func (m *Metrics) counted() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.messages, m.rows, m.duplicates, m.quarantined, m.reintroduced, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries,
-		m.batchMessages, m.batchBytes, m.batchRows, m.steps,
+		m.batchMessages, m.batchBytes, m.batchRows, m.steps, m.retention,
 	}
 }
 
@@ -109,6 +111,13 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 		lagEventsDesc, lagSecondsDesc, committedDesc, replicasDesc, bytesDesc, limitDesc, leaseHeldDesc, leaseEpochDesc, heartbeatAgeDesc, unknownKeysDesc, readyDesc, stuckDesc, stoppedDesc,
 	} {
 		ch <- d
+	}
+}
+
+// RetentionFailed counts a failed attempt to apply the retention of the installation.
+func (m *Metrics) RetentionFailed() {
+	if m != nil {
+		m.retention.Inc()
 	}
 }
 

@@ -30,9 +30,7 @@ const (
 // copied is the value of refusalHeader, as JSON.
 type copied struct {
 	ledger.Refusal
-	// Orders are headers that a server would obey: message ids, expected sequences, batches,
-	// rollups and lifetimes. The copy must not have them as headers.
-	Orders map[string][]string `json:"orders,omitempty"`
+	Orders map[string][]string `json:"orders,omitempty"` // see [streamio.SplitOrders]
 	// Whole is false for a copy that was too large: it has only the place.
 	Whole bool `json:"whole"`
 }
@@ -43,15 +41,8 @@ type copied struct {
 func Publish(ctx context.Context, js jetstream.JetStream, messages []decode.Event) error {
 	for _, e := range messages {
 		r := e.Refusal()
-		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: nats.Header{}, Data: e.Data}
-		orders := make(map[string][]string)
-		for name, values := range e.Header {
-			if isOrder(name) {
-				orders[name] = values
-			} else {
-				msg.Header[name] = values
-			}
-		}
+		header, orders := streamio.SplitOrders(e.Header)
+		msg := &nats.Msg{Subject: quarantineSubject + r.Code, Header: header, Data: e.Data}
 		if err := setRefusal(msg, copied{r, orders, true}); err != nil {
 			return err
 		}
@@ -90,9 +81,6 @@ func setRefusal(msg *nats.Msg, c copied) error {
 	return nil
 }
 
-// isOrder reports whether a server would obey a header.
-func isOrder(name string) bool { return len(name) >= 5 && strings.EqualFold(name[:5], "Nats-") }
-
 // Read calls visit for the copies in the quarantine stream, in order, with their sequences
 // there. Read selects copies with this code, or all if code is empty, that were made at or after
 // since. Read stops at the first error of visit. Copies that were too large have no bytes and no
@@ -109,7 +97,7 @@ func Read(ctx context.Context, js jetstream.JetStream, code string, since time.T
 	if code != "" {
 		subject = quarantineSubject + code
 	}
-	err = streamio.Each(ctx, stream, subject, since, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = streamio.Each(ctx, stream, streamio.Selection{Subject: subject, Since: since}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, whole, ok := ReadCopy(msg.Headers(), msg.Data())
 		if !ok {
 			return nil // a message of another origin
@@ -132,15 +120,7 @@ func ReadCopy(header map[string][]string, data []byte) (r ledger.Refusal, whole,
 	if err := json.Unmarshal([]byte(values[0]), &c); err != nil {
 		return r, false, false
 	}
-	c.Header, c.Data = make(map[string][]string, len(header)), data
-	for name, values := range header {
-		if name != refusalHeader && !isOrder(name) {
-			c.Header[name] = values
-		}
-	}
-	for name, values := range c.Orders {
-		c.Header[name] = values
-	}
+	c.Header, c.Data = streamio.JoinOrders(header, refusalHeader, c.Orders), data
 	return c.Refusal, c.Whole, true
 }
 

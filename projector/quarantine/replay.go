@@ -50,7 +50,7 @@ func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint
 		switch {
 		case strings.EqualFold(name, schema.MsgIDHeader) && len(values) > 0:
 			id = values[0]
-		case !isOrder(name):
+		case !streamio.IsOrder(name):
 			m.Header[name] = values
 		}
 	}

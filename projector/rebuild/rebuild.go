@@ -132,11 +132,11 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 		return done, fmt.Errorf("open the lease bucket: %w", err)
 	}
 	owner := uuid.NewString()
-	lock, held, err := lease.Claim{KV: kv, Key: "rebuild", Owner: owner, Timing: r.Timing, Log: r.Log}.Request(ctx)
+	lock, held, err := lease.Claim{KV: kv, Key: lease.RebuildKey, Owner: owner, Timing: r.Timing, Log: r.Log}.Request(ctx)
 	if err != nil {
 		return done, err
 	}
-	defer r.release(ctx, lock)
+	defer lock.End(ctx, nil)
 	if done.Finished, err = shadow.Of(r.Ledger).FinishSwap(held); err != nil || done.Finished {
 		return done, err
 	}
@@ -160,12 +160,4 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 // walk runs steps in order.
 func (r Rebuild) walk(ctx context.Context, list ...steps.Step) error {
 	return r.Steps.Walk(ctx, list, steps.Take)
-}
-
-func (r Rebuild) release(ctx context.Context, l *lease.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := l.Release(ctx); err != nil {
-		r.Log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
-	}
 }

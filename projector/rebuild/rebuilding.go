@@ -190,7 +190,7 @@ func (w *rebuilding) swap(ctx context.Context, compared []shadow.Stretch, done *
 	}})
 	defer func() {
 		for _, own := range w.leases {
-			w.release(ctx, own)
+			own.End(ctx, nil)
 		}
 	}()
 	if err != nil {

@@ -73,6 +73,7 @@ type Target struct {
 type Signer struct {
 	Target
 	sinks  []Sink
+	origin string             // of the heads; "" before the first
 	latest chan committedLog  // the newest commit that run has not read; one goroutine sends
 	cancel context.CancelFunc // cancels current work
 	done   chan struct{}
@@ -174,7 +175,18 @@ func (h *Signer) sign(ctx context.Context, log committedLog) (*outgoing, bool) {
 		h.failed("sign", err)
 		return nil, false
 	}
-	c := proof.Checkpoint{Origin: proof.Origin(h.Stream, h.Incarnation.String()), Size: log.Tree.Size, Root: log.Root}
+	c := proof.Checkpoint{Origin: h.origin, Size: log.Tree.Size, Root: log.Root}
+	if c.Origin == "" {
+		c.Origin, err = h.originOf(ctx, c, ring)
+		if errors.Is(err, errCatchingUp) {
+			return nil, false
+		}
+		if err != nil {
+			h.failed("sign", err)
+			return nil, false
+		}
+		h.origin = c.Origin
+	}
 	note, err := c.Sign(signer)
 	if err != nil {
 		h.failed("sign", err)
@@ -226,11 +238,16 @@ func (h *Signer) failed(to string, err error) {
 	h.Log.Warn("a head of the transparency log could not be signed or delivered, and will be tried again", "event", "head_failed", "to", to, "error", err)
 }
 
-// toStream publishes a head to the stream of heads. The message id prevents a second message
-// after a retry.
+// toStream publishes a head to the stream of heads.
 func (h *Signer) toStream(ctx context.Context, stream string, note []byte) error {
+	return Publish(ctx, h.JetStream, stream, note)
+}
+
+// Publish puts a signed head into the stream of heads, from which the next signer continues. The message
+// id prevents a second message after a retry.
+func Publish(ctx context.Context, js jetstream.JetStream, stream string, note []byte) error {
 	subject := headSubject + stream
-	_, err := h.JetStream.Publish(ctx, subject, note, jetstream.WithMsgID(subject+":"+fmt.Sprintf("%x", sha256.Sum256(note))), jetstream.WithExpectStream(schema.CheckpointStream))
+	_, err := js.Publish(ctx, subject, note, jetstream.WithMsgID(subject+":"+fmt.Sprintf("%x", sha256.Sum256(note))), jetstream.WithExpectStream(schema.CheckpointStream))
 	if err != nil {
 		return fmt.Errorf("publish to %s: %w", schema.CheckpointStream, err)
 	}

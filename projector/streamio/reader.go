@@ -75,9 +75,7 @@ func (r *Reader) Cut() bool { return r.next != nil }
 
 func (r *Reader) Close() {
 	r.messages.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = r.source.Stream.DeleteConsumer(ctx, r.consumer.CachedInfo().Name) // after an error the server removes it later
+	Forget(context.Background(), r.source.Stream, r.consumer)
 }
 
 var (

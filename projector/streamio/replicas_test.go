@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // awaitReplicas waits until the replicas of all streams are as wanted.
@@ -48,10 +49,11 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	done, err := Ensure(t.Context(), js, Layout{Replicas: 3})
-	if err != nil || !slices.Contains(done, "raised stream CTX to 3 replicas") || !slices.Contains(done, "raised bucket ctxledger_leases to 3 replicas") || len(done) != 6 {
+	if err != nil || !slices.Contains(done, "raised stream CTX to 3 replicas") || !slices.Contains(done, "raised bucket ctxledger_leases to 3 replicas") || len(done) != 7 {
 		t.Fatal(done, err)
 	}
 	awaitReplicas(t, js, "three healthy replicas", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+	readOften(t, js)
 	if done, err := Ensure(t.Context(), js, Layout{Replicas: 1}); !errors.Is(err, ErrReplicas) || len(done) > 0 {
 		t.Errorf("fewer replicas: %v %v", done, err)
 	}
@@ -72,6 +74,25 @@ func TestReplicas(t *testing.T) {
 	awaitReplicas(t, js, "healthy with the third server", Replicas.Healthy)
 }
 
+// readOften reads the same message through many consumers. One in about 50 is at first unknown to
+// the server of the connection.
+func readOften(t *testing.T, js jetstream.JetStream) {
+	if _, err := js.Publish(t.Context(), "ctx.quarantine.bad_json", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), schema.QuarantineStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 150 {
+		read := 0
+		err := Each(t.Context(), stream, Selection{}, func(jetstream.Msg, *jetstream.MsgMetadata) error { read++; return nil })
+		if err != nil || read != 1 {
+			t.Fatal(read, err)
+		}
+	}
+}
+
 // TestReplicasOfOneServer: a server that is alone has no replicas.
 func TestReplicasOfOneServer(t *testing.T) {
 	t.Parallel()
@@ -87,7 +108,7 @@ func TestReplicasOfOneServer(t *testing.T) {
 		t.Error(done, err)
 	}
 	list, err := ReadReplicas(t.Context(), js)
-	if err != nil || len(list) != 6 || slices.ContainsFunc(list, func(r Replicas) bool { return !r.Healthy() || r.Alone() || r.Want != 1 }) {
+	if err != nil || len(list) != 7 || slices.ContainsFunc(list, func(r Replicas) bool { return !r.Healthy() || r.Alone() || r.Want != 1 }) {
 		t.Error(list, err)
 	}
 }

@@ -26,29 +26,39 @@ import (
 //
 // Errors: [ErrNewerRules] if a newer ctxledger has changed the rules, or an error of a server.
 func EnsureRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, owner string, log *slog.Logger) (changed []string, err error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	owner = cmp.Or(owner, uuid.NewString())
 	n, err := ReadPartitions(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	kv, err := lease.OpenBucket(ctx, js)
-	if err != nil {
-		return nil, err
-	}
 	for _, s := range n.EventStreams() {
-		e := rulesEnsurer{js: js, kv: kv, ledger: l, stream: s.Name, owner: owner, log: log, timing: lease.DefaultTiming}
-		what, err := e.ensure(ctx)
+		what, err := EnsureStreamRules(ctx, js, l, s.Name, owner, log)
 		if err != nil {
-			return changed, fmt.Errorf("rules of stream %s: %w", s.Name, err)
+			return changed, err
 		}
 		if what != "" {
 			changed = append(changed, what)
 		}
 	}
 	return changed, nil
+}
+
+// EnsureStreamRules is [EnsureRules] for one stream. The ledger has the commits of the stream. The
+// result is empty if nothing was changed.
+func EnsureStreamRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, stream, owner string, log *slog.Logger) (string, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	kv, err := lease.OpenBucket(ctx, js)
+	if err != nil {
+		return "", err
+	}
+	owner = cmp.Or(owner, uuid.NewString())
+	e := rulesEnsurer{js: js, kv: kv, ledger: l, stream: stream, owner: owner, log: log, timing: lease.DefaultTiming}
+	what, err := e.ensure(ctx)
+	if err != nil {
+		return "", fmt.Errorf("rules of stream %s: %w", stream, err)
+	}
+	return what, nil
 }
 
 // rulesEnsurer applies the newest rules to one stream.
@@ -75,11 +85,7 @@ func (e rulesEnsurer) ensure(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err := own.Release(context.WithoutCancel(ctx)); err != nil {
-			e.log.Warn("the lease was not released: the next projector waits until it expires", "event", "lease_not_released", "error", err)
-		}
-	}()
+	defer own.End(ctx, nil)
 	return e.change(held, own.Pending())
 }
 

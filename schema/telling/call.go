@@ -76,7 +76,7 @@ func bareElsewhere(calls []Call, instead []int) {
 		}
 	}
 	for i, c := range calls {
-		if other, ok := have[c.ID]; ok && c.Bare && calls[other].Output >= c.Output {
+		if other, ok := have[c.ID]; ok && c.Bare && calls[other].Source != c.Source && calls[other].Output >= c.Output {
 			instead[i] = other
 		}
 	}

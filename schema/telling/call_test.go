@@ -25,6 +25,10 @@ func TestElsewhere(t *testing.T) {
 		"the slice has the call, the whole log its counts": {[]Call{
 			{Source: slice, ID: "x", Output: 5}, {Source: whole, ID: "x", Output: 5, Bare: true},
 		}, "[-1 0]"},
+		"a state counted the call before the log had it": {[]Call{
+			{Source: Counts(ImportSource+"openhands:s", "r9") + ";r3;bare;0a", ID: "x", Output: 5, Bare: true}, {Source: ImportSource + "openhands:s;r2;bare;0a", ID: "x", Output: 5},
+		}, "[1 -1]"},
+		"one source has both": {[]Call{{Source: whole, ID: "x", Output: 5, Bare: true}, {Source: whole, ID: "x", Output: 5}}, "[-1 -1]"},
 		"revision 2 did not tell slices of OpenHands": {[]Call{
 			{Source: ImportSource + "openhands:s:from:b;r3;bare;0a", ID: "x"}, {Source: ImportSource + "openhands:s;r2;bare;0a", ID: "x"},
 		}, "[-1 -1]"},

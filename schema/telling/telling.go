@@ -39,17 +39,25 @@ func Parse(source string) (Telling, bool) {
 }
 
 // sliceMark comes in the source of a slice between the source of the log and the name of the first record.
-const sliceMark = ":from:"
+// countsMark comes between the source of a log and the name of what counts its calls.
+const sliceMark, countsMark = ":from:", ":counts:"
 
 // Slice returns the source of a slice of a log. A slice begins in the middle, with a record.
 func Slice(log, record string) string { return log + sliceMark + url.PathEscape(record) }
 
+// Counts returns the source of calls that the program counted and whose records a log lacks. It tells a slice
+// of the session without records, since a later log can have the records.
+func Counts(log, name string) string { return log + countsMark + url.PathEscape(name) }
+
 // IsSlice reports whether the log is a slice.
-func (t Telling) IsSlice() bool { return strings.Contains(t.Log, sliceMark) }
+func (t Telling) IsSlice() bool { return strings.Contains(t.Log, sliceMark) || t.isCounts() }
+
+func (t Telling) isCounts() bool { return strings.Contains(t.Log, countsMark) }
 
 // whole returns the log that a slice is of, or the log itself.
 func (t Telling) whole() string {
 	log, _, _ := strings.Cut(t.Log, sliceMark)
+	log, _, _ = strings.Cut(log, countsMark)
 	return log
 }
 
@@ -63,8 +71,10 @@ func (t Telling) Renames(o Telling) bool {
 	return t.IsSliceOf(o) && t.namesSlices() && !o.namesSlices()
 }
 
-// IsSliceOf reports whether the log is a slice of the log that o tells.
-func (t Telling) IsSliceOf(o Telling) bool { return strings.HasPrefix(t.Log, o.Log+sliceMark) }
+// IsSliceOf reports whether the log is a slice with records of the log that o tells.
+func (t Telling) IsSliceOf(o Telling) bool {
+	return strings.HasPrefix(t.Log, o.Log+sliceMark) && !t.isCounts()
+}
 
 // Compare orders tellings of one log that reach equally far. The one that counts comes last.
 func (t Telling) Compare(o Telling) int {

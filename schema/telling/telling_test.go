@@ -27,3 +27,15 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// TestCountsAreNoRecords: what counts the calls of a log is a slice, but does not tell the log.
+func TestCountsAreNoRecords(t *testing.T) {
+	const log = ImportSource + "openhands:s"
+	whole, _ := Parse(log + ";r2;bare;0a")
+	for _, of := range []string{log, Slice(log, "r4")} {
+		counts, _ := Parse(Counts(of, "r9.0a") + ";r3;bare;0a")
+		if !counts.IsSlice() || counts.whole() != log || counts.IsSliceOf(whole) || counts.Renames(whole) {
+			t.Errorf("%+v is taken for a slice with records", counts)
+		}
+	}
+}

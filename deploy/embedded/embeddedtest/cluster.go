@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -104,13 +105,19 @@ func NewCluster(tb testing.TB, n int, configure func(node *Node, all []*Node) st
 	return c
 }
 
-func freePort(tb testing.TB) (int, net.Listener) {
+// freePort opens a port below those that Linux and macOS give to outgoing connections. Otherwise
+// a connection of another test could take the port of a node that is down.
+func freePort(tb testing.TB) (port int, l net.Listener) {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	var err error
+	for range 100 {
+		port = 10_000 + rand.IntN(20_000)
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l
+	tb.Fatal(err)
+	return 0, nil
 }
 
 func plain(node *Node, all []*Node) string {

@@ -198,9 +198,10 @@ func (b *Builder) AddRead(log int, read *Reading) error {
 	if !beside {
 		b.scope.see(&r.Event.Correlation)
 	}
-	b.addRecordNode(r.Event)
+	toldBy := b.tellings.toldBy(r.Event, fact)
+	b.addRecordNode(r.Event, toldBy)
 	b.addTelemetry(r.Event)
-	addEventDocument(b, r.Event)
+	addEventDocument(b, r.Event, toldBy)
 	if fact == nil {
 		b.tally.unread++
 		return b.err

@@ -40,7 +40,7 @@ func addDocuments(b *Builder, read *Reading) {
 
 // addEventDocument adds the event as an Agent Context document without data. The record contains
 // the data, byte for byte.
-func addEventDocument(b *Builder, e *schema.Event) {
+func addEventDocument(b *Builder, e *schema.Event, toldBy string) {
 	if e.Time.IsZero() {
 		return // the standard requires a time
 	}
@@ -53,7 +53,7 @@ func addEventDocument(b *Builder, e *schema.Event) {
 	for _, f := range schema.CorrelationFields {
 		o.text(f.Column, *f.Of(&e.Correlation))
 	}
-	o.open("metadata").text("record", b.recordRef()).text("told_better_by", b.tellings.by[e.Source])
+	o.open("metadata").text("record", b.recordRef()).text("told_better_by", toldBy)
 	if e.Sequence != nil {
 		o.key("sequence")
 		o.b = strconv.AppendInt(o.b, *e.Sequence, 10)

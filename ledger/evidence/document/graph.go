@@ -108,14 +108,15 @@ func (b *Builder) derivesEntries(from string, refs []schema.Ref) {
 	}
 }
 
-// addRecordNode adds the node of the record and edges to its run, turn, session and other ids.
-func (b *Builder) addRecordNode(e *schema.Event) {
+// addRecordNode adds the node of the record and edges to its run, turn, session and other ids. toldBy is
+// the source that tells the record better, "" if the record counts.
+func (b *Builder) addRecordNode(e *schema.Event, toldBy string) {
 	word := string(e.EventType())
 	if word == "" {
 		word = e.Type
 	}
 	o := b.line.begin().text("node_id", b.node).text("type", "activity").text("activity_type", word).text("ref", b.recordRef()).time("timestamp", e.Time).
-		text("told_better_by", b.tellings.by[e.Source])
+		text("told_better_by", toldBy)
 	if trace, span, ok := traceIDs(e.TraceParent); ok {
 		o.open("telemetry").text("trace_id", trace).text("span_id", span).text("event_id", e.ID)
 		o.shut()

@@ -22,7 +22,8 @@ const Format = "ctxledger-pack/1"
 //	   the pack; every runtime id is a node; windows are told apart by attempt
 //	3  of several tellings of a log one counts, and the others are named; assemblies that build on
 //	   another one are written whole; records of one call are compared
-const Rules = 3
+//	4  of the records of a call that slices of a log cut one counts, and the others are named
+const Rules = 4
 
 // ErrFormat means that this package cannot read the version of the pack.
 var ErrFormat = errors.New("not a pack of the format " + Format)
@@ -42,16 +43,19 @@ type Header struct {
 	// Elsewhere are sequences that seals in the pack name. Their facts are in the session but
 	// outside of the scope. The exporter states Elsewhere without proof.
 	Elsewhere []schema.SequenceRanges `json:"elsewhere,omitempty"`
-	// Retold are sources of imported facts that another source tells better. The pack has their
-	// records. Documents use the source that counts. The exporter states Retold, because a part of a
-	// session does not show which source tells the whole session best.
+	// Retold are sources of imported facts that another source tells better, and records of calls that
+	// another slice of the log tells. The pack has their records. Documents use those that count. The
+	// exporter states Retold, because a part of a session does not show what tells the session best.
 	Retold []Retold `json:"retold,omitempty"`
 }
 
-// Retold is a source that told a log, and the source that tells the same log better.
+// Retold is a source that told a log, and the source that tells the same log better. With calls, it is
+// the source's record of one call, which the other source tells as ByCall.
 type Retold struct {
 	Source string `json:"source"`
+	Call   string `json:"call_id,omitempty"`
 	By     string `json:"by"`
+	ByCall string `json:"by_call_id,omitempty"`
 }
 
 // The kinds of a [Scope].

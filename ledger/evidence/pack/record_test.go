@@ -3,6 +3,7 @@ package pack
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +144,7 @@ func TestHeaderComesBack(t *testing.T) {
 			t.Errorf("%q for %q is taken", change[1], change[0])
 		}
 	}
-	for _, rules := range []string{"4", "-1"} {
+	for _, rules := range []string{strconv.Itoa(Rules + 1), "-1"} {
 		later := strings.Replace(string(text), `,"logs"`, `,"rules":`+rules+`,"logs"`, 1)
 		if _, err := ParseHeader([]byte(later)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "newer") {
 			t.Errorf("rules %s: %v", rules, err)

@@ -20,10 +20,10 @@ type consistency struct {
 	// strange means that a record other than of an erasure has its event, inScope that one such record is
 	// in the scope of the header.
 	strange, inScope bool
-	identities       idtable.Table // each source and id
-	identity         []byte        // a buffer
-	sources          map[string]bool
-	gone             bool // a record has no event
+	identities       idtable.Table   // each source and id
+	identity         []byte          // a buffer
+	sources          map[string]bool // sources, and source#call of each call
+	gone             bool            // a record has no event
 }
 
 func newConsistency(v *verifier) consistency {
@@ -42,8 +42,14 @@ func (c *consistency) finish() {
 		c.found.faultf(Format, pack.HeaderFile, 1, "names a scope of which the pack has no record")
 	}
 	for _, r := range c.header.Retold {
-		if c.header.Scope.Kind == pack.ScopeSession && !c.gone && c.sources[r.Source] && !c.sources[r.By] {
+		if c.header.Scope.Kind != pack.ScopeSession || c.gone {
+			continue
+		}
+		if c.sources[r.Source] && !c.sources[r.By] {
 			c.found.faultf(Format, pack.HeaderFile, 1, "says that the source %s tells a log best, but the pack of the session has no record of it", quote(r.By))
+		}
+		if r.Call != "" && c.sources[r.Source+"#"+r.Call] && !c.sources[r.By+"#"+r.ByCall] {
+			c.found.faultf(Format, pack.HeaderFile, 1, "says that the record of call %s counts, but the pack of the session has no record of it", quote(r.ByCall))
 		}
 	}
 }
@@ -101,6 +107,9 @@ func (c *consistency) byContract(l *line) {
 	}
 	if len(c.header.Retold) > 0 {
 		c.sources[e.Source] = true
+		if f, ok := l.read.Fact.(*schema.UsageRecorded); ok {
+			c.sources[e.Source+"#"+f.CallID] = true
+		}
 	}
 	if broken := l.read.Violations; len(broken) > 0 {
 		c.found.faultf(Format, pack.EventsFile, l.number, "breaks the contract of events: %s at %s", broken[0].Code, broken[0].Pointer)

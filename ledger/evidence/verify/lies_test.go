@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,6 +78,15 @@ func TestLies(t *testing.T) {
 		"a better telling that is not there": {func(h *pack.Header) {
 			h.Rules, h.Retold = 3, []pack.Retold{{Source: "urn:ctxledger:import:codex:s;r2;bare;0a", By: "urn:ctxledger:import:codex:s;r2;text;0b"}}
 		}, turnWith(3, func(e *schema.Event) { e.Source = "urn:ctxledger:import:codex:s;r2;bare;0a" }), Format, pack.HeaderFile, "has no record of it"},
+		"a record of a call that is not there": {func(h *pack.Header) {
+			const source = "urn:ctxledger:import:codex:s:from:r;r3;bare;0a"
+			h.Rules, h.Retold = 4, []pack.Retold{{Source: source, Call: "call-1", By: source, ByCall: "call-2"}}
+		}, turnWith(3, func(e *schema.Event) {
+			e.Source = "urn:ctxledger:import:codex:s:from:r;r3;bare;0a"
+			if broken, err := e.Encode(&schema.UsageRecorded{CallID: "call-1"}); err != nil || broken != nil {
+				panic(fmt.Sprint(broken, err))
+			}
+		}), Format, pack.HeaderFile, `says that the record of call "call-2" counts`},
 		"recorded after the export":     {nil, turnOf(func(r *rig, _ int, e *schema.Event) { r.recordedAt(e, rigTime.Add(2*time.Hour), r.seq+1) }), Format, pack.EventsFile, "after the pack was created"},
 		"exported before the recording": {func(h *pack.Header) { h.Created = rigTime.Add(-24 * time.Hour) }, honest, Format, pack.EventsFile, "after the pack was created"},
 		"recorded backwards": {nil, turnOf(func(r *rig, n int, e *schema.Event) {

@@ -10,7 +10,8 @@ WITH revoked AS
 )
 SELECT
     tenant, f.1 AS key_id, f.2 AS length, f.3 AS prefix_hash, f.4 AS hmac,
-    argMin(record_id, (recorded_at, stream_seq)), argMin(policy_refs[1], (recorded_at, stream_seq))
+    argMin(record_id, (recorded_at, stream_seq)), argMin(policy_refs[1], (recorded_at, stream_seq)),
+    min(recorded_at)
 FROM
 (
     SELECT *

@@ -1,5 +1,5 @@
 -- The turn of the newest window, by its assembly or its model call.
-SELECT turn_id, session_id, tenant
+SELECT turn_id, session_id, tenant, recorded_at
 FROM
 (
     SELECT turn_id, session_id, tenant, recorded_at, stream_seq

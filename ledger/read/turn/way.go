@@ -329,8 +329,8 @@ func replaced(cuts []cutRow, item string, in place) (steps []stepRow) {
 			continue
 		}
 		i := slices.Index(c.Refs, item) + 1
-		if in.tool != "" {
-			i = max(i, slices.Index(c.Tools, in.tool)+1)
+		if i == 0 && in.tool != "" {
+			i = slices.Index(c.Tools, in.tool) + 1
 		}
 		if i == 0 {
 			continue

@@ -388,17 +388,17 @@ func (w *window) passes() []replacedRow {
 
 // elide adds the effect of the last pass before a block to the block.
 func elide(b *Block, passes []replacedRow, order int64, item itemRow) {
+	byTool := b.Type == "function_call_output" && b.ToolCall != ""
 	i := slices.IndexFunc(passes, func(p replacedRow) bool {
-		return p.place() < order && (intersect(b.Items, p.Refs) ||
-			b.Type == "function_call_output" && slices.Contains(p.Tools, b.ToolCall))
+		return p.place() < order && (intersect(b.Items, p.Refs) || byTool && slices.Contains(p.Tools, b.ToolCall))
 	})
 	if i < 0 || !passes[i].applied() {
 		return
 	}
 	p := passes[i]
 	place := slices.Index(p.Refs, at(b.Items, 1)) + 1
-	if b.ToolCall != "" {
-		place = max(place, slices.Index(p.Tools, b.ToolCall)+1)
+	if place == 0 && byTool {
+		place = slices.Index(p.Tools, b.ToolCall) + 1
 	}
 	before := item.Tokens
 	if b.Origin == "log" {

@@ -17,6 +17,7 @@ type claudeIndex struct {
 	boundary  map[model.ThreadKey]string // last boundary, while only ignored records follow
 	short     indexRecord                // buffer for the next record
 	long      claudeRecord               // buffer for the next full record
+	message   claudeMessage              // buffer for the message of long
 	requests  bool                       // the log records requests
 	lines     *jsonscan.Lines
 }
@@ -116,7 +117,7 @@ func (x *claudeIndex) line(line []byte, number int, _ bool) error {
 
 func (x *claudeIndex) Add(number int) {
 	rec := &x.long
-	*rec = x.short.record()
+	*rec = x.short.record(&x.message)
 	if rec.checkIDs() != nil {
 		return
 	}
@@ -172,13 +173,15 @@ func (x *claudeIndex) take(session, call string) *claudeUsage {
 	return parseUsage(&claudeMessage{Usage: best.usage, StopReason: best.stop}, best.line)
 }
 
-func (r *indexRecord) record() claudeRecord {
+// record returns the record with the members of r. Its message is in room.
+func (r *indexRecord) record(room *claudeMessage) claudeRecord {
 	rec := claudeRecord{
 		Type: r.Type, Subtype: r.Subtype, UUID: r.UUID, ParentUUID: r.ParentUUID, SessionID: r.SessionID,
 		AgentID: r.AgentID, Timestamp: r.Timestamp, IsSidechain: r.IsSidechain, IsCompactSummary: r.IsCompactSummary,
 	}
 	if r.Message != nil {
-		rec.Message = &claudeMessage{ID: r.Message.ID, StopReason: r.Message.StopReason, Usage: r.Message.Usage}
+		*room = claudeMessage{ID: r.Message.ID, StopReason: r.Message.StopReason, Usage: r.Message.Usage}
+		rec.Message = room
 	}
 	return rec
 }

@@ -92,6 +92,9 @@ func (w *Writer) describeWindow(o *Origin, fact *schema.UsageRecorded, recorded 
 		fact.Metadata["partial_window"] = true
 		lack(fact, schema.PartialEntries)
 	}
+	if t.Log.left > t.Log.start() && recorded == nil {
+		lack(fact, schema.PartialReturn)
+	}
 	if t.Log.Gap && recorded == nil {
 		lack(fact, schema.PartialSlice)
 	}

@@ -63,10 +63,16 @@ func (w *Writer) Usable(line int, member, id string) string {
 // same id only if they have the same type and name.
 func (w *Writer) eventID(t *Thread, fact schema.Fact, toolCall string, name []string) (uuid.UUID, bool) {
 	kind := string(fact.EventType())
-	for _, id := range [...]string{t.Key.Session, t.Key.Thread, t.Turn, t.Task, t.ParentRun, t.RootRun, toolCall, fact.RecordID()} {
-		if !printable(id) {
-			return uuid.UUID{}, false
+	if checked := (checkedPlace{t.place, true}); t.checked != checked {
+		for _, id := range [...]string{t.Key.Session, t.Key.Thread, t.Turn, t.Task, t.ParentRun, t.RootRun} {
+			if !printable(id) {
+				return uuid.UUID{}, false
+			}
 		}
+		t.checked = checked
+	}
+	if !printable(toolCall) || !printable(fact.RecordID()) {
+		return uuid.UUID{}, false
 	}
 	w.name = append(w.name[:0], w.tool.namespace[:]...)
 	for _, part := range [...]string{w.Opts.Tenant, t.Key.Session, t.Key.Thread} {

@@ -44,6 +44,7 @@ type ItemLog struct {
 	begin   int64               // first position
 	Partial bool                // the window begins before the log
 	Gap     bool                // the log lacks records in the middle of the window
+	left    int64               // position after the last entry that a user left to return to an earlier one
 	Window  hashset.List[Entry] // in order of position
 	sizes   layerSizes          // of the window
 	stale   bool                // sizes must be summed again
@@ -116,7 +117,10 @@ func (l *ItemLog) Rewind(parent string) {
 
 // cut ends the window before position at.
 func (l *ItemLog) cut(at int64) {
-	l.Window.Cut(sort.Search(l.Window.Len(), func(i int) bool { return l.Window.At(i).position >= at }))
+	if keep := sort.Search(l.Window.Len(), func(i int) bool { return l.Window.At(i).position >= at }); keep < l.Window.Len() {
+		l.Window.Cut(keep)
+		l.left = l.next
+	}
 	l.stale = true
 }
 

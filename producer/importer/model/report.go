@@ -3,8 +3,6 @@ package model
 import (
 	"bytes"
 	"encoding/gob"
-	"hash/fnv"
-	"io"
 	"maps"
 	"math"
 
@@ -193,9 +191,12 @@ func (r *Report) session(id string) { r.addSession(countedID(id)) }
 
 // countedID returns the hash of an id that a report counts.
 func countedID(id string) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, id)
-	return Folded(h.Sum64())
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a; package hash/fnv copies the id
+	sum := uint64(offset)
+	for i := range len(id) {
+		sum = (sum ^ uint64(id[i])) * prime
+	}
+	return Folded(sum)
 }
 
 func (r *Report) addSession(id uint64) {

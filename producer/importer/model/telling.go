@@ -9,11 +9,11 @@ import (
 
 // Revision is the revision of the importer. It must rise when the same log with the same options
 // gives other facts than before. Revision 1 is all versions whose sources do not name it.
-const Revision = 2
+const Revision = 4
 
 // SliceRevision is Revision for slices, see [Thread.Slice]. It rises alone when only slices give other
 // facts than before, so no whole log is told again.
-const SliceRevision = 3
+const SliceRevision = 5
 
 // Telling returns the end of every source of an import, see [telling.Telling]. Imports with the
 // same Telling and tenant give the same facts of a log.

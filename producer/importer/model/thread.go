@@ -46,10 +46,17 @@ type place struct {
 	Turn      string // the prompt that began the turn
 }
 
+// checkedPlace is a place whose ids, with those of the thread's key, are printable.
+type checkedPlace struct {
+	place
+	printable bool
+}
+
 // met holds the ids that the thread has read so far.
 type met struct {
-	seen  hashset.IDSet   // hashes of record ids
-	Calls hashset.HashSet // hashes of model call ids
+	seen    hashset.IDSet   // hashes of record ids
+	Calls   hashset.HashSet // hashes of model call ids
+	checked checkedPlace
 }
 
 // lineage is the last model call that shares the thread's prompt cache.
@@ -93,6 +100,17 @@ func (t *Thread) Slice(record string, begin int64) {
 	t.source, t.sliced = telling.Slice(t.source, record), true
 	begin = max(begin, 0)
 	t.sequence, t.Log.Partial, t.Log.next, t.Log.begin = begin, true, begin, begin
+}
+
+// Counts returns the record in a thread of calls that the program counted and whose records the log lacks.
+// The thread has a source of its own, since a later state of the log can have the records. The name differs
+// for other calls.
+func (o *Origin) Counts(name string) *Origin {
+	counted, t := *o, *o.Thread
+	counted.Place, counted.Thread = o.ref(), &t
+	t.sources = sources{source: telling.Counts(t.source, o.Record+"."+name), sliced: true}
+	t.Opened = false
+	return &counted
 }
 
 // InProgress makes the thread a sub-agent's that the log of its session tells. The source is one of

@@ -240,7 +240,7 @@ func (im *ohImport) condensation(o *model.Origin, args *ohArgs) error {
 		// Older summaries leave the window.
 		Retained: func(e *model.Entry) bool { return !forgotten(e.Record) && e.Layer != model.LayerSummary },
 	}
-	if im.answer != nil && im.answer.count >= 0 {
+	if im.answer != nil && im.run.called(im.answer) {
 		c.Summarizer = im.callID
 	}
 	log := &o.Thread.Log

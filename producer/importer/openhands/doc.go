@@ -26,9 +26,11 @@
 //
 // A log of the SDK with the state of its conversation, but without the system prompt at its
 // beginning, is a slice of the conversation. Its windows are partial also after a condensation, which
-// keeps the first events. The state has the use of all calls, so each slice tells those whose answer it
-// lacks as background calls. The ledger counts the record of the slice that has the answer. A result
-// without its action shows that a part of the log is missing.
+// keeps the first events. A result without its action shows that a part of the log is missing.
+//
+// The state has the use of all calls. Those whose answer the log lacks are background calls. They have a
+// source of their own, see [model.Origin.Counts]: the log can grow, and then have the answer at this
+// place. The ledger counts the record that has the answer.
 //
 // OpenHands keeps a conversation in a folder with one event per file: events/0.json and so on.
 // From 1.0 on the names are events/event-00000-<id>.json, next to base_state.json. This folder is

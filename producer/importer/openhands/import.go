@@ -2,12 +2,16 @@ package openhands
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/ctxledger/ctxledger/producer/importer/internal/completion"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -179,7 +183,21 @@ func (im *ohImport) End() error {
 	if im.Opts.Growing || im.last == nil || im.ordinal < im.run.events {
 		return nil
 	}
-	return im.background(im.last, im.run.rest, true)
+	calls := im.run.background(im.run.rest)
+	im.run.rest = ohBackground{}
+	if len(calls) == 0 || !im.run.state {
+		return im.background(im.last, calls, true)
+	}
+	counted, err := json.Marshal([]any{calls, im.run.reported(), im.run.head}, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("name the calls that line %d of the log counts: %w", im.line, err)
+	}
+	sum := sha256.Sum256(counted)
+	o := im.last.Counts(hex.EncodeToString(sum[:8]))
+	if err := im.Writer.Open(o, im.run.scope(new(ohArgs))); err != nil {
+		return err
+	}
+	return im.background(o, calls, true)
 }
 
 // event imports one event. The error is an error of emit; problems go to the report.
@@ -258,15 +276,15 @@ func (run *ohRun) scope(system *ohArgs) model.Scope {
 
 // start emits the model call of an answer at the answer's first event.
 func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
-	if err := im.background(o, a.before, false); err != nil {
+	if err := im.background(o, im.run.background(a.before), false); err != nil {
 		return err
 	}
 	tokens, response := im.used(e, a), e.response()
 	if a.count >= 0 && !im.run.state { // counts are read in order
 		im.run.counts.Forget(a.count)
 	}
-	if a.condenser && tokens == nil {
-		return nil // unknown whether a model was called
+	if a.condenser && !im.run.called(a) {
+		return nil
 	}
 	if response == "" && tokens != nil {
 		response = tokens.ResponseID
@@ -302,6 +320,10 @@ func (im *ohImport) start(o *model.Origin, e *ohEvent, a *ohAnswer) error {
 	o.Thread.Called(o, c.Model)
 	return nil
 }
+
+// called reports whether a model wrote the summary of a condensation. The state of a conversation can be older
+// than the condensation, and then lacks the counts.
+func (run *ohRun) called(a *ohAnswer) bool { return a.count >= 0 || run.state && a.response != 0 }
 
 // used returns the usage of an answer's call. The sources are, in this order, the counts of the
 // run, the answer, and the growth of the totals. The result is nil if all are missing.
@@ -351,8 +373,7 @@ func (im *ohImport) reportTotals(c *model.ModelCall) {
 
 // background emits calls without an event, such as the calls of a condenser. Their windows are
 // unknown.
-func (im *ohImport) background(o *model.Origin, b ohBackground, end bool) error {
-	calls := im.run.background(b)
+func (im *ohImport) background(o *model.Origin, calls []*completion.Tokens, end bool) error {
 	for i, tokens := range calls {
 		c := &model.ModelCall{ID: im.Usable(im.line, "response_id", tokens.ResponseID), NoWindow: true, Lineage: o.Thread.Key.Thread + ":background", Extra: map[string]any{"background": true}}
 		if c.ID == "" {

@@ -12,7 +12,7 @@ export interface AssemblyCreated {
   call_id?: string;
   /** whether the record has everything that the model received. Known words: complete, partial. Other words are kept. */
   coverage?: string;
-  /** why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved. Other words are kept. */
+  /** why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved, user_returned. Other words are kept. */
   coverage_reasons?: Array<string>;
   /** the standard's name of the event */
   event_type?: "context.assembly.created";
@@ -1606,7 +1606,7 @@ export interface UsageRecorded {
   cost?: number;
   /** whether the record has everything that the model received. Known words: complete, partial. Other words are kept. */
   coverage?: string;
-  /** why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved. Other words are kept. */
+  /** why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved, user_returned. Other words are kept. */
   coverage_reasons?: Array<string>;
   /** ISO 4217 code */
   currency?: string;

@@ -32,7 +32,8 @@
 //
 //	read      pages, event streams and the read API
 //	publish   POST /v1/events, /v1/logs and /v1/traces, GET /v1/receipts
-//	evidence  the evidence page and its answers in the read API
+//	evidence  the evidence page and its answers in the read API; POST /evidence/packs and
+//	          /evidence/verdicts, which make and verify a pack
 //
 // /healthz and /readyz need no token.
 package access

@@ -122,6 +122,8 @@ func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" 
 // rolesFor returns the roles for a path. One of them suffices.
 func rolesFor(path string) []Role {
 	switch {
+	case path == "/evidence/packs", path == "/evidence/verdicts":
+		return []Role{Evidence}
 	case strings.HasPrefix(path, "/v1/"):
 		return []Role{Publish}
 	case path == "/evidence", path == "/api/v1/evidence":

@@ -86,7 +86,7 @@ func TestEachPathAsksForItsRole(t *testing.T) {
 		"/metrics": "reader all", "/nosuch": "reader all", "/api/v1/sessions": "reader all", "/api/v1/openapi.json": "reader all", "/api/v1/queries/x": "reader all",
 		"/evidence": "reader auditor all", "/api/v1/evidence": "reader auditor all", "/assets/explorer.css": "reader publisher auditor all",
 		"/v1/events": "publisher all", "/v1/logs": "publisher all", "/v1/traces": "publisher all", "/v1/receipts": "publisher all",
-		"/evidence/": "reader all", "//v1/events": "reader all", "/V1/events": "reader all",
+		"/evidence/": "reader all", "/evidence/packs": "auditor all", "/evidence/verdicts": "auditor all", "/evidence/packs/": "reader all", "//v1/events": "reader all", "/V1/events": "reader all",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			headers := []string{"Content-Type", "application/json"}

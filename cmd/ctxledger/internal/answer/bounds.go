@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -57,12 +58,12 @@ func bound(ctx context.Context, q queries.Query, arguments map[string]string) (m
 	if arguments == nil {
 		arguments = make(map[string]string)
 	}
-	arguments["tenant"], err = tenantOf(ctx, arguments["tenant"])
+	arguments["tenant"], err = Tenant(ctx, arguments["tenant"])
 	return arguments, err
 }
 
-// tenantOf returns the tenant of a question that names a tenant, or none.
-func tenantOf(ctx context.Context, named string) (string, error) {
+// Tenant returns the tenant of a question that names a tenant, or none. The error is [ErrTenant].
+func Tenant(ctx context.Context, named string) (string, error) {
 	switch own := boundsOf(ctx).Tenant; {
 	case own == "" || named == own:
 		return named, nil
@@ -87,7 +88,7 @@ func Rows(ctx context.Context, l *ledger.Ledger, q queries.Query, arguments map[
 
 // IDs is [read.Reader.IDs].
 func IDs(ctx context.Context, l *ledger.Ledger, column read.IDColumn, beginning, tenant, session string, limit int) ([]read.NamedID, error) {
-	tenant, err := tenantOf(ctx, tenant)
+	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func IDs(ctx context.Context, l *ledger.Ledger, column read.IDColumn, beginning,
 
 // ID is [read.PlaceOf].
 func ID(ctx context.Context, l *ledger.Ledger, column read.IDColumn, id, tenant string) (read.NamedID, bool, error) {
-	tenant, err := tenantOf(ctx, tenant)
+	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
 		return read.NamedID{}, false, err
 	}
@@ -104,10 +105,10 @@ func ID(ctx context.Context, l *ledger.Ledger, column read.IDColumn, id, tenant 
 }
 
 // NewestTurn is [read.Reader.NewestTurn].
-func NewestTurn(ctx context.Context, l *ledger.Ledger, tenant, session string) (read.NamedID, bool, error) {
-	tenant, err := tenantOf(ctx, tenant)
+func NewestTurn(ctx context.Context, l *ledger.Ledger, tenant, session string) (read.NamedID, time.Time, error) {
+	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
-		return read.NamedID{}, false, err
+		return read.NamedID{}, time.Time{}, err
 	}
 	return read.Of(l).NewestTurn(ctx, tenant, session)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -28,6 +29,11 @@ func Ask(ctx context.Context, l *ledger.Ledger, name string, arguments map[strin
 	if err != nil {
 		return nil, err
 	}
+	return Collect(result)
+}
+
+// Collect reads and closes an answer.
+func Collect(result read.Rows) ([]Row, error) {
 	var list []Row
 	for result.Next() {
 		row := make(Row)
@@ -72,6 +78,12 @@ func (r Row) Number(column string) *int64 {
 		return new(int64(v))
 	}
 	return nil
+}
+
+// Numbers returns a column that is a list of numbers.
+func (r Row) Numbers(column string) []int64 {
+	v, _ := r[column].([]int64)
+	return v
 }
 
 // Count is number for a column that is never NULL.

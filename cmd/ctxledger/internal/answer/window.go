@@ -39,6 +39,20 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	return windowview.WithTotals(w), true, nil
 }
 
+// Correct adds the corrected estimate of its call to a window. A call without one stays as it is. The
+// estimates of the blocks never change. An empty tenant means all tenants.
+func Correct(ctx context.Context, l *ledger.Ledger, tenant string, w *windowview.Window) error {
+	if w.Call == "" || w.Billed == nil {
+		return nil
+	}
+	rows, err := Ask(ctx, l, "corrected-windows", map[string]string{"tenant": tenant, "session_id": w.Session, "turn_id": w.Turn, "call_id": w.Call})
+	if err != nil || len(rows) != 1 { // two attempts or tenants may have a call of the same id
+		return err
+	}
+	w.Corrected, w.CorrectedError, w.CorrectedBy = rows[0].Number("corrected_tokens"), rows[0].Float("corrected_error"), rows[0].Text("neighbour_call_id")
+	return nil
+}
+
 func blockOf(b turn.Block) windowview.Block {
 	return windowview.Block{
 		Position: b.Position, Layer: b.Layer, Role: b.Role, Title: b.Title, Tokens: b.Tokens, Full: b.Full,

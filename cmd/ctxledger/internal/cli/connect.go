@@ -119,7 +119,21 @@ func (a *App) open(ctx context.Context, dsn func(embedded.Addresses) string) (*l
 	return l, err
 }
 
+// OpenDSN connects to the ledger of an address. It refuses a shard of a cluster, because an answer of
+// one shard would be a part of the answer.
 func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
+	l, err := openAny(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseShard(ctx, l); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// openAny is OpenDSN for plain ledgers and shards.
+func openAny(ctx context.Context, dsn string) (*ledger.Ledger, error) {
 	if dsn == "" {
 		return nil, WithCode(ExitUnreachable, errors.New("no ClickHouse address: name the server of this NATS with --clickhouse, or leave out --nats to use the instance of `ctxledger up`"))
 	}

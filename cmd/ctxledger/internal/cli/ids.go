@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -107,15 +108,22 @@ func chooseID(a *App, column read.IDColumn, beginning string, found []read.Named
 
 // Newest returns the turn of the newest window, for --last.
 func Newest(ctx context.Context, a *App, l *ledger.Ledger, tenant, session string) (read.NamedID, error) {
-	turn, found, err := read.Of(l).NewestTurn(ctx, tenant, session)
-	switch {
-	case err != nil:
+	turn, at, err := read.Of(l).NewestTurn(ctx, tenant, session)
+	if err != nil {
 		return turn, err
-	case !found && session != "":
-		return turn, fmt.Errorf("--last: session %q has no window; `ctxledger query sessions` lists the sessions", session)
-	case !found:
-		return turn, fmt.Errorf("--last: no window is recorded; import a log with `ctxledger import auto PATH`")
+	}
+	return turn, SayNewest(a, turn, at, session)
+}
+
+// SayNewest says which turn --last stands for. at is when its window was stored. The zero time means
+// that there is no window, which is an error.
+func SayNewest(a *App, turn read.NamedID, at time.Time, session string) error {
+	switch {
+	case at.IsZero() && session != "":
+		return fmt.Errorf("--last: session %q has no window; `ctxledger query sessions` lists the sessions", session)
+	case at.IsZero():
+		return fmt.Errorf("--last: no window is recorded; import a log with `ctxledger import auto PATH`")
 	}
 	fmt.Fprintf(a.Err, "newest: turn %s of session %s\n", ui.Safe(turn.ID), ui.Safe(turn.Session))
-	return turn, nil
+	return nil
 }

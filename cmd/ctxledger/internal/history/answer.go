@@ -25,23 +25,23 @@ var because = map[schema.OmissionReason]string{
 }
 
 // Reply describes in one sentence the result for the item in the turn, or in the call, of the
-// question. A second sentence names a gap that the item could fill.
-func (w Item) Reply() string {
-	text := w.fate()
+// question. A second sentence names a gap that the item could fill. Numbers are written by write.
+func (w Item) Reply(write ui.Numbers) string {
+	text := w.fate(write)
 	if gap := w.missed(); gap != "" {
 		text += " " + gap
 	}
 	return text
 }
 
-func (w Item) fate() string {
+func (w Item) fate(write ui.Numbers) string {
 	sight := w.last("injected", "seen")
 	omitted := w.last("omitted")
 	switch {
 	case sight >= 0 && omitted > sight:
-		return w.saw(sight) + fmt.Sprintf(", but %s left it out because %s.", w.Steps[omitted].of(), w.Steps[omitted].cause())
+		return w.saw(sight, write) + fmt.Sprintf(", but %s left it out because %s.", w.Steps[omitted].of(), w.Steps[omitted].cause())
 	case sight >= 0:
-		return w.saw(sight) + "."
+		return w.saw(sight, write) + "."
 	case omitted >= 0:
 		return w.leftOut(omitted)
 	}
@@ -55,7 +55,7 @@ func (w Item) fate() string {
 }
 
 // saw names the last call in which the model saw the item, and the item's shape.
-func (w Item) saw(at int) string {
+func (w Item) saw(at int, write ui.Numbers) string {
 	s := w.Steps[at]
 	calls := make(map[string]bool)
 	for _, other := range w.Steps {
@@ -65,7 +65,7 @@ func (w Item) saw(at int) string {
 	}
 	text := fmt.Sprintf("The model saw %s in ", w.Item)
 	if len(calls) > 1 {
-		text += fmt.Sprintf("%s of %s, last in ", ui.Plural(len(calls), "call"), w.where())
+		text += fmt.Sprintf("%s of %s, last in ", write.Plural(int64(len(calls)), "call"), w.where())
 	}
 	text += s.of()
 	if s.Position != nil {
@@ -74,28 +74,28 @@ func (w Item) saw(at int) string {
 			text += " of the item log"
 		}
 	}
-	return text + w.shape(at)
+	return text + w.shape(at, write)
 }
 
 // shape describes how much of the item was in the window.
-func (w Item) shape(at int) string {
+func (w Item) shape(at int, write ui.Numbers) string {
 	var parts []string
 	if s := w.before(at, "elided", "reloaded"); s != nil && s.Step == "elided" {
-		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s elided it", cmp.Or(s.Note, "level not recorded"), ui.Known(s.Before), ui.Known(s.After), s.Record)
+		part := fmt.Sprintf("only as a stub (%s), %s → %s tokens, because %s elided it", cmp.Or(s.Note, "level not recorded"), write.Known(s.Before), write.Known(s.After), s.Record)
 		if s.StandIn != "" {
 			part += "; it can be read again from " + s.StandIn
 		}
 		parts = append(parts, part)
 	}
 	if s := w.before(at, "shortened"); s != nil && s.Call == w.Steps[at].Call {
-		parts = append(parts, fmt.Sprintf("cut from %s to %s tokens to fit the budget", ui.Known(s.Before), ui.Known(s.After)))
+		parts = append(parts, fmt.Sprintf("cut from %s to %s tokens to fit the budget", write.Known(s.Before), write.Known(s.After)))
 	}
 	if s := w.before(at, "redacted"); s != nil {
 		parts = append(parts, fmt.Sprintf("redacted (%s) under %s because of %q", s.Note, cmp.Or(s.Policy, "a policy that is not named"), s.Reason))
 	}
 	if len(parts) == 0 {
 		if s := w.before(at, "assembled"); s != nil && s.Call == w.Steps[at].Call && s.After != nil {
-			return fmt.Sprintf(", unchanged (%s)", ui.Plural(*s.After, "token"))
+			return fmt.Sprintf(", unchanged (%s)", write.Plural(*s.After, "token"))
 		}
 		return ", unchanged"
 	}

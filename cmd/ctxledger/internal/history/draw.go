@@ -123,7 +123,7 @@ func table(steps []Step) ui.Table {
 			if s.InTurn {
 				turn = "this"
 			}
-			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, ui.Safe(s.What())})
+			t.Rows = append(t.Rows, []string{s.when(), turn, cmp.Or(s.Call, "-"), s.Step, ui.Safe(s.What(ui.Thousands))})
 		}
 	}
 	return t
@@ -138,7 +138,7 @@ func signature(group []Step) string {
 			return ""
 		}
 		s.Record = ""
-		said = append(said, s.Step+" "+s.What())
+		said = append(said, s.Step+" "+s.What(ui.Thousands))
 	}
 	return strings.Join(said, "\n")
 }
@@ -179,8 +179,8 @@ func (t *tally) String() string {
 	return where + ": " + strings.Join(parts, ", ")
 }
 
-// What returns the details of a step.
-func (s Step) What() string {
+// What returns the details of a step. Its numbers of tokens are written by write.
+func (s Step) What(write ui.Numbers) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	given := func(prefix, text string) {
@@ -220,7 +220,7 @@ func (s Step) What() string {
 		given("", s.Note)
 		given("", s.Reason)
 	}
-	parts = append(parts, s.figures()...)
+	parts = append(parts, s.figures(write)...)
 	if s.Step != "compacted" {
 		given("under ", s.Policy)
 	}
@@ -228,7 +228,7 @@ func (s Step) What() string {
 }
 
 // figures returns the numbers of a step.
-func (s Step) figures() (parts []string) {
+func (s Step) figures(write ui.Numbers) (parts []string) {
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if s.Position != nil {
 		switch s.Step {
@@ -251,9 +251,9 @@ func (s Step) figures() (parts []string) {
 	}
 	switch {
 	case s.Before != nil && s.After != nil && *s.Before == *s.After:
-		add("%s", ui.Plural(*s.After, "token"))
+		add("%s", write.Plural(*s.After, "token"))
 	case s.Before != nil || s.After != nil:
-		add("%s → %s tokens", ui.Known(s.Before), ui.Known(s.After))
+		add("%s → %s tokens", write.Known(s.Before), write.Known(s.After))
 	}
 	return parts
 }

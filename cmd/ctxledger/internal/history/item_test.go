@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 )
 
 var start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -25,7 +26,7 @@ func way(call string, steps ...history.Step) history.Item {
 		s.InTurn = s.Turn == w.Turn
 	}
 	w.Settle()
-	w.Title, w.Answer = history.Named(w.Steps), w.Reply()
+	w.Title, w.Answer = history.Named(w.Steps), w.Reply(ui.Thousands)
 	return w
 }
 
@@ -79,7 +80,7 @@ func TestAnswer(t *testing.T) {
 	}
 	later := way("", in(injected, "t3", "c9"))
 	later.Ended = start.Add(-time.Second)
-	if got, want := later.Reply(), "Turn t2 does not involve big.go, which first appears later, in turn t3."; got != want {
+	if got, want := later.Reply(ui.Thousands), "Turn t2 does not involve big.go, which first appears later, in turn t3."; got != want {
 		t.Errorf("later:\n got %s\nwant %s", got, want)
 	}
 }

@@ -107,10 +107,14 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if i.Ledger, err = c.ClickHouse(ctx); err != nil {
+	err = i.again(ctx, func() (err error) {
+		i.Ledger, err = c.ClickHouse(ctx)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	if err = i.migrate(ctx, owner, c.Log); err != nil {
+	if err = i.again(ctx, func() error { return i.migrate(ctx, owner, c.Log) }); err != nil {
 		return nil, err
 	}
 	pc := projector.DefaultConfig(i.JetStream, i.Ledger)
@@ -138,6 +142,14 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		}
 	}()
 	return i, nil
+}
+
+// again repeats a step of the start if the own engine ended meanwhile; see [embedded.Servers.Again].
+func (i *Instance) again(ctx context.Context, step func() error) error {
+	if i.Servers == nil {
+		return step()
+	}
+	return i.Servers.Again(ctx, step)
 }
 
 // migrate brings the tables and the rules to this version. An interrupted restore needs the servers

@@ -1,13 +1,18 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -44,6 +49,9 @@ func (k *Keeper) Fleet() *projector.Fleet { return k.current.Load() }
 // is not waited for. Where ctx ends during such a wait it returns the error. A projector
 // without the lease waits for it.
 func (k *Keeper) Run(ctx context.Context) error {
+	if !k.Config.UntilCaughtUp && len(k.Config.Shards) == 0 { // the retention does not work on a cluster yet
+		defer k.retain(ctx)()
+	}
 	said := ""
 	for {
 		err := k.Fleet().Run(ctx)
@@ -65,6 +73,19 @@ func (k *Keeper) Run(ctx context.Context) error {
 		if err := k.Start(); err != nil {
 			return err
 		}
+	}
+}
+
+// retain applies the retention of the installation until ctx ends or stop is called.
+func (k *Keeper) retain(ctx context.Context) (stop func()) {
+	c := k.Config
+	pass := retention.Pass{JetStream: c.JetStream, Ledger: c.Ledger, Owner: cmp.Or(c.Owner, uuid.NewString()), Timing: c.Timing, Log: c.Log, Metrics: c.Metrics}
+	ctx, cancel := context.WithCancel(ctx)
+	var passes sync.WaitGroup
+	passes.Go(func() { pass.Follow(ctx) })
+	return func() {
+		cancel()
+		passes.Wait()
 	}
 }
 

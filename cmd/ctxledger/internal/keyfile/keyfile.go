@@ -22,6 +22,9 @@ const (
 	extension = ".keys"
 )
 
+// Folder returns the folder of keys in a data folder.
+func Folder(data string) string { return filepath.Join(data, folder) }
+
 func path(data, tenant string) string {
 	return filepath.Join(data, folder, url.PathEscape(tenant)+extension)
 }

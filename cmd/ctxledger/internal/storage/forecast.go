@@ -11,6 +11,7 @@ const (
 	NotGrowing Outlook = "not growing" // nothing was added in the last day
 	Growing    Outlook = "growing"     // Left says when the limit is reached
 	Full       Outlook = "full"        // the limit is reached
+	Retained   Outlook = "retention"   // a retention removes the oldest messages before
 )
 
 // Growth is the number of bytes that were added in the last hour and the last day.

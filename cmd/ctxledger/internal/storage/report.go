@@ -26,13 +26,15 @@ type NATS struct {
 
 // Stream is a stream, or the stream of a bucket or of an object store. Bytes are those of one replica.
 type Stream struct {
-	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // stream, bucket or objects
-	Messages int64    `json:"messages"`
-	Bytes    int64    `json:"bytes"`
-	Limit    *int64   `json:"limit_bytes,omitempty"`
-	Growth   *Growth  `json:"growth,omitempty"` // nil for a bucket: its size depends on its keys
-	Forecast Forecast `json:"forecast"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // stream, bucket or objects
+	Messages int64  `json:"messages"`
+	Bytes    int64  `json:"bytes"`
+	Limit    *int64 `json:"limit_bytes,omitempty"`
+	// Retention is the number of bytes from which on a retention removes the oldest messages.
+	Retention *int64   `json:"retention_bytes,omitempty"`
+	Growth    *Growth  `json:"growth,omitempty"` // nil for a bucket: its size depends on its keys
+	Forecast  Forecast `json:"forecast"`
 }
 
 // Store is the sum of several streams, and its limit.

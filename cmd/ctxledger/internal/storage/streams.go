@@ -9,15 +9,23 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // ReadStreams reads the sizes of all streams and buckets of the account, the largest first, and
 // the limit of the account. It reads about 50 single messages of each stream to find the
 // first one of the last hour and of the last day.
 func ReadStreams(ctx context.Context, js jetstream.JetStream) (list []Stream, account Store, err error) {
+	policy, err := readPolicy(ctx, js)
+	if err != nil {
+		return nil, account, err
+	}
 	lister := js.ListStreams(ctx)
 	for info := range lister.Info() {
-		s, err := readStream(ctx, js, info)
+		s, err := readStream(ctx, js, info, policy)
 		if err != nil {
 			return nil, account, err
 		}
@@ -41,7 +49,7 @@ func ReadStreams(ctx context.Context, js jetstream.JetStream) (list []Stream, ac
 		account.Limit = &most
 	}
 	for _, s := range list {
-		if s.Growth != nil { // the size of a bucket depends on its keys
+		if s.Growth != nil && s.Forecast.Outlook != Retained { // the size of a bucket depends on its keys
 			account.Growth = account.Growth.Add(s.Growth)
 		}
 	}
@@ -57,7 +65,19 @@ func leftOf(limit *int64, taken int64) *int64 {
 	return new(*limit - taken)
 }
 
-func readStream(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo) (Stream, error) {
+// readPolicy reads the retention of the installation. Without the bucket of leases there is none.
+func readPolicy(ctx context.Context, js jetstream.JetStream) (p retention.Policy, err error) {
+	kv, err := lease.OpenBucket(ctx, js)
+	if errors.Is(err, lease.ErrNoBucket) {
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("open the bucket of leases: %w", err)
+	}
+	return retention.ReadPolicy(ctx, kv)
+}
+
+func readStream(ctx context.Context, js jetstream.JetStream, info *jetstream.StreamInfo, policy retention.Policy) (Stream, error) {
 	c := info.Config
 	s := Stream{Name: c.Name, Kind: "stream", Messages: int64(info.State.Msgs), Bytes: int64(info.State.Bytes)}
 	switch {
@@ -77,6 +97,12 @@ func readStream(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 		s.Growth = &growth
 	}
 	s.Forecast = Estimate(leftOf(s.Limit, s.Bytes), s.Growth)
+	if events := c.Metadata[streamio.IncarnationKey] != ""; events && policy.Bytes > 0 {
+		s.Retention = new(int64(policy.Bytes))
+		if s.Limit == nil || *s.Retention < *s.Limit {
+			s.Forecast = Forecast{Outlook: Retained}
+		}
+	}
 	return s, nil
 }
 

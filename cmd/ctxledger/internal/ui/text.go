@@ -16,20 +16,31 @@ func Thousands(n int64) string {
 	return s
 }
 
-// Known is Thousands, and a question mark for a number that is not known.
-func Known(n *int64) string {
+// Numbers is how numbers are written: with commas by [Thousands], or as pages write them.
+type Numbers func(int64) string
+
+// Known writes a question mark for a number that is not known.
+func (w Numbers) Known(n *int64) string {
 	if n == nil {
 		return "?"
 	}
-	return Thousands(*n)
+	return w(*n)
 }
 
-// Plural writes a number with its noun: 1 block, 2 blocks.
-func Plural[N int | int64 | uint64](n N, one string) string {
+// Plural writes a number with its noun.
+func (w Numbers) Plural(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Thousands(int64(n)) + " " + one + "s"
+	return w(n) + " " + one + "s"
+}
+
+// Known is Thousands, and a question mark for a number that is not known.
+func Known(n *int64) string { return Numbers(Thousands).Known(n) }
+
+// Plural writes a number with its noun: 1 block, 2 blocks.
+func Plural[N int | int64 | uint64](n N, one string) string {
+	return Numbers(Thousands).Plural(int64(n), one)
 }
 
 // Line writes one line, made [Safe]: no text from outside can begin another.

@@ -97,7 +97,7 @@ func (c Change) row() []string {
 	if c.Moved && c.Kind != Moved {
 		notes = append(notes, "moved")
 	}
-	if note := shown.Note(); note != "" && c.Kind != Left {
+	if note := shown.Note(ui.Thousands); note != "" && c.Kind != Left {
 		notes = append(notes, note)
 	}
 	return []string{marks[c.Kind].sign, was, is, shown.Layer, tokens, withNote(shown.What(), strings.Join(notes, "; "))}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -157,6 +158,9 @@ func (w Window) account() (lines [][2]string) {
 	}
 	add("estimated", "%s", estimated)
 	add("billed", "%s", w.bill())
+	if w.Corrected != nil && w.CorrectedError != nil {
+		add("corrected", "%s tokens by the bill of call %s and the growth of the session's bills: %s", ui.Thousands(*w.Corrected), w.CorrectedBy, Off(*w.CorrectedError))
+	}
 	if fresh, tokens, known := w.fresh(); known {
 		add("new", "%s, %s since call %s", ui.Plural(fresh, "block"), ui.Plural(tokens, "token"), w.Previous)
 	}
@@ -168,6 +172,18 @@ func (w Window) account() (lines [][2]string) {
 		add("omitted", "%s", w.omissions())
 	}
 	return lines
+}
+
+// Off writes how far a figure differs from the bill, as a part of the bill.
+func Off(part float64) string {
+	switch percent := fmt.Sprintf("%.1f %%", 100*math.Abs(part)); {
+	case percent == "0.0 %":
+		return "as billed"
+	case part > 0:
+		return percent + " more than billed"
+	default:
+		return percent + " less than billed"
+	}
 }
 
 func (w Window) bill() string {
@@ -262,7 +278,7 @@ func (w Window) table() ui.Table {
 		if b.New != nil && *b.New {
 			mark = "+"
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, ui.Known(b.Tokens), withNote(b.What(), b.Note())})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(b.Position), mark, b.Layer, b.Role, ui.Known(b.Tokens), withNote(b.What(), b.Note(ui.Thousands))})
 	}
 	return t
 }
@@ -279,14 +295,15 @@ func withNote(name, note string) string {
 	return name + "\n" + note
 }
 
-// Note returns how the block was shortened or withheld, and whether it was injected.
-func (b Block) Note() string {
+// Note returns how the block was shortened or withheld, and whether it was injected. Its numbers are
+// written by write.
+func (b Block) Note(write ui.Numbers) string {
 	var notes []string
 	if b.Elided {
-		notes = append(notes, b.elision())
+		notes = append(notes, b.elision(write))
 	}
 	if b.Shortened != "" {
-		notes = append(notes, fmt.Sprintf("cut (%s), was %s", b.Shortened, ui.Known(b.Full)))
+		notes = append(notes, fmt.Sprintf("cut (%s), was %s", b.Shortened, write.Known(b.Full)))
 	}
 	if b.isRedacted() {
 		note := b.Redaction
@@ -307,13 +324,13 @@ func (b Block) Note() string {
 	return strings.Join(notes, "; ")
 }
 
-func (b Block) elision() string {
+func (b Block) elision(write ui.Numbers) string {
 	note := "elided"
 	if b.Level != "" {
 		note += " (" + b.Level + ")"
 	}
 	if b.Full != nil {
-		note += ", was " + ui.Thousands(*b.Full)
+		note += ", was " + write(*b.Full)
 	}
 	if b.Stub != "" {
 		note += ", again from " + b.Stub

@@ -69,6 +69,9 @@ type Window struct {
 	Billed          *int64    `json:"billed_tokens"`              // the prompt, as the provider billed it
 	CacheRead       *int64    `json:"cache_read_tokens"`          // part of the billed tokens
 	Unattributed    *int64    `json:"unattributed"`               // billed − estimated
+	Corrected       *int64    `json:"corrected_tokens"`           // the estimate, corrected by other bills of the session; nil if unknown
+	CorrectedError  *float64  `json:"corrected_error"`            // (corrected − billed) / billed
+	CorrectedBy     string    `json:"corrected_by,omitzero"`      // the call whose bill corrects the estimate
 	OmittedItems    int64     `json:"omitted"`
 	OmittedTokens   *int64    `json:"omitted_tokens"`  // of items with a known size
 	OmittedUnknown  int64     `json:"omitted_unknown"` // items with an unknown size

@@ -102,7 +102,7 @@ marks AS
 ),
 rates AS
 (
-    SELECT model, groupArray((valid_from, valid_until, prices, currency)) AS rates
+    SELECT model, groupArray((valid_from, valid_until, steps, currency)) AS rates
     FROM model_rates
     GROUP BY model
 ),
@@ -326,7 +326,8 @@ listed AS
         p.*, if(comparable, rest - fresh, NULL) AS penalty_tokens,
         if(reusable_tokens < cache_read, 0, reusable_tokens - cache_read) AS lost_tokens,
         arrayFirst(r -> p.event_time >= r.1 AND p.event_time < r.2, l.rates) AS rate,
-        if(notEmpty(rate.3), rate.3, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
+        arrayLast(s -> ifNull(p.window_tokens, 0) > s.1, rate.3).2 AS held,
+        if(notEmpty(held), held, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
         [uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning] AS used,
         arrayMap(
             (n, p, b) -> multiIf(placeholder AND b = 'output', NULL, ifNull(n, 0) = 0, 0, n * p / 1000000),

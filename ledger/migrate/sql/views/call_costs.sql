@@ -49,7 +49,7 @@ WITH
 ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
 rates AS
 (
-    SELECT model, groupArray((valid_from, valid_until, prices, currency, pattern, source)) AS rates
+    SELECT model, groupArray((valid_from, valid_until, steps, currency, pattern, source)) AS rates
     FROM model_rates
     GROUP BY model
 ),
@@ -57,7 +57,8 @@ listed AS
 (
     SELECT
         c.*, arrayFirst(r -> c.event_time >= r.1 AND c.event_time < r.2, l.rates) AS rate,
-        if(notEmpty(rate.3), rate.3, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
+        arrayLast(s -> ifNull(c.window_tokens, 0) > s.1, rate.3).2 AS held,
+        if(notEmpty(held), held, [NULL, NULL, NULL, NULL, NULL, NULL, NULL]) AS prices,
         [uncached_input, cache_read, cache_write_5m, cache_write_1h, cache_write, output, reasoning] AS used
     FROM model_calls AS c
     LEFT JOIN rates AS l ON l.model = toString(c.model)

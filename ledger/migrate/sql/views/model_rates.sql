@@ -2,6 +2,10 @@
 --
 -- A call looks for one row here, and not for the price of each bucket.
 --
+-- A bucket such as input_above_200k has the price of the whole call once its window has more than 200,000 tokens.
+-- Such prices count if they have the pattern of the price of input. A bucket that has a price of its own below
+-- the step and none above it has no price there.
+--
 -- Needs: model_prices.
 --
 --   model        LowCardinality(String)    text
@@ -11,6 +15,8 @@
 --   pattern      String                    text
 --   prices       Array(Nullable(Float64))  currency/Mtok
 --   source       String                    text           where the price of input was read
+--   steps        Array(Tuple(Int64, Array(Nullable(Float64))))  currency/Mtok
+--       tokens that a window must exceed, and the prices of its call then; the first is -1 and prices
 CREATE OR REPLACE VIEW model_rates AS
 WITH
 ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'cache_write', 'output', 'reasoning'] AS buckets,
@@ -45,14 +51,30 @@ held AS
 chosen AS (SELECT model, stretch, held, arrayFirst(p -> p.1 = 'input', held) AS chosen FROM held),
 owned AS
 (
-    SELECT model, stretch, chosen, arrayMap(b -> arrayFirst(p -> p.1 = b AND p.5 = chosen.5, held).4, buckets) AS own
+    SELECT
+        model, stretch, chosen, arrayMap(b -> arrayFirst(p -> p.1 = b AND p.5 = chosen.5, held).4, buckets) AS own,
+        arrayFilter(p -> p.5 = chosen.5 AND p.7 = chosen.7, held) AS list,
+        arrayMap(
+            k -> (
+                1000 * k,
+                arrayMap(
+                    b -> arrayFirst(p -> p.1 = concat(b, '_above_', toString(k), 'k'), list).4, buckets)),
+            arraySort(
+                arrayDistinct(
+                    arrayFilter(k -> k > 0, arrayMap(p -> toInt64OrZero(extract(p.1, '_above_([0-9]+)k$')), list))))
+        ) AS above
     FROM chosen
 )
 SELECT
     model, stretch.1 AS valid_from, stretch.2 AS valid_until, chosen.5 AS currency, chosen.7 AS pattern,
+    steps[1].2 AS prices, chosen.8 AS source,
     arrayMap(
-        (p, b) -> multiIf(
-            p IS NOT NULL, p, b = 'reasoning', own[6], b IN ('cache_write_5m', 'cache_write_1h'), own[5], NULL),
-        own, buckets) AS prices,
-    chosen.8 AS source
+        s -> (
+            s.1,
+            arrayMap(
+                (p, was, b) -> multiIf(
+                    p IS NOT NULL OR was IS NOT NULL, p, b = 'reasoning', s.2[6],
+                    b IN ('cache_write_5m', 'cache_write_1h'), s.2[5], NULL),
+                s.2, own, buckets)),
+        arrayPushFront(above, (toInt64(-1), own))) AS steps
 FROM owned;

@@ -5,7 +5,9 @@
 --
 -- Importers of logs without times count facts in microseconds from 1970. Such a time is no time.
 --
--- Needs: call_costs, events, retold.
+-- Overlapping slices of a log share records, whose facts have the same ids and count once.
+--
+-- Needs: call_costs, events, retold, scopes.
 --
 --   tenant             LowCardinality(String)  id
 --   session_id         String                  id
@@ -48,7 +50,8 @@ CREATE OR REPLACE VIEW session_summary AS
 SELECT
     tenant, session_id, groupUniqArrayIf(agent, agent != '') AS agents, groupUniqArrayIf(model, model != '') AS models,
     minOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS started_at,
-    maxOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS ended_at, countIf(kind != '') AS events,
+    maxOrNullIf(at, at >= toDateTime64('1971-01-01', 9, 'UTC')) AS ended_at,
+    toUInt64(countIf(kind NOT IN ('', 'shared')) - sum(shared)) AS events,
     uniqExactIf(turn_id, turn_id != '') AS turns, uniqExactIf(run_id, run_id != '') AS runs,
     uniqExactIf(thread_id, thread_id != '') AS threads,
     countIf(kind = '') AS calls, sum(call.1) AS uncached_input, sum(call.2) AS cache_read, sum(call.3) AS cache_written,
@@ -57,7 +60,7 @@ SELECT
     arraySort(groupUniqArrayIf(priced_currency, call.8 IS NOT NULL AND priced_currency != '')) AS priced_currencies,
     countIf(cost_lacks = 'price') AS unpriced_calls, max(call.6) AS max_window_tokens,
     uniqExactIf(subject, kind IN ('context.item.added', 'context.item.updated')) AS items,
-    countIf(kind = 'context.log.appended') AS log_entries,
+    uniqExactIf((attempt_id, thread_id, subject), kind = 'context.log.appended') AS log_entries,
     uniqExactIf((attempt_id, subject), kind = 'context.selection.completed') AS selections,
     uniqExactIf((attempt_id, subject), kind = 'context.injection.applied') AS injections,
     uniqExactIf((attempt_id, subject), kind = 'context.compaction.completed') AS compactions,
@@ -76,14 +79,27 @@ FROM
         turn_id, run_id, thread_id, attempt_id, subject, CAST((NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'Tuple(
                 Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Int64), Nullable(Float64),
                 Nullable(Int64), Nullable(Float64), Nullable(Float64))') AS call,
-        '' AS currency, '' AS priced_currency, '' AS price_source, '' AS cost_lacks
+        '' AS currency, '' AS priced_currency, '' AS price_source, '' AS cost_lacks, toUInt64(0) AS shared
     FROM events FINAL
     WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
     UNION ALL
     SELECT
+        tenant, session_id, '', '', toDateTime64(0, 9, 'UTC'), 'shared', '', '', '', '', '',
+        (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), '', '', '', '', toUInt64(count() - uniqExact(event_id))
+    FROM events FINAL
+    WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        AND startsWith(source, 'urn:ctxledger:import:')
+        AND (tenant, session_id) IN (
+            SELECT tenant, session_id
+            FROM scopes
+            WHERE multiSearchAny(toString(source), [':from:', ':counts:'])
+                AND startsWith(source, 'urn:ctxledger:import:'))
+    GROUP BY tenant, session_id
+    UNION ALL
+    SELECT
         tenant, session_id, toString(agent), toString(model), event_time, '', turn_id, run_id, thread_id, '', '',
         (uncached_input, cache_read, cache_written, output, cost, window_tokens, priced_cost, at_least_cost),
-        toString(currency), priced_currency, price_source, cost_lacks
+        toString(currency), priced_currency, price_source, cost_lacks, toUInt64(0)
     FROM call_costs
 )
 GROUP BY tenant, session_id

@@ -3,6 +3,11 @@
 -- Items that an erasure took are shown as expired. The facts of a call have the turn of the call. The
 -- windows are therefore computed per turn, and a query of one turn reads the calls of that turn.
 --
+-- An elision pass is found by the item or the tool call that it names. Only blocks of several items look at
+-- all passes of the thread: a copy of those in each row of a long session takes gigabytes. The log is joined
+-- in stretches of 64 entries for the same reason. Calls with an assembly are left out before that. A window
+-- function would sort all blocks of a tenant for it.
+--
 -- Needs: erased_records, items, kept_blocks, log_items, model_calls, placements, replacements, retold.
 --
 --   recorded_at      DateTime64(9, 'UTC')    time
@@ -51,29 +56,71 @@
 --   coverage_reasons  Array(String)          text
 CREATE OR REPLACE VIEW turn_window AS
 WITH
-cuts AS
+passes AS
+(
+    SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at, change = 'applied' AS applied
+    FROM replacements FINAL
+    WHERE record_kind = 'elision' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+),
+item_passes AS
 (
     SELECT
-        tenant, session_id,
-        if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) AS thread_id,
-        arraySort(
-            p -> p.1,
-            groupArrayIf(
-                (
-                    at, change = 'applied', elided_refs, elided_tool_call_ids, elided_after, record_id, elided_before,
-                    attempt_id),
-                record_kind = 'elision')) AS passes,
-        groupArrayIf(
-            (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs, attempt_id),
-            record_kind = 'compaction') AS replaced
+        tenant, session_id, thread_id, e.1 AS reference,
+        groupArray((at, applied, toUInt8(1), record_id, e.3, e.4, attempt_id)) AS by_item
+    FROM passes
+    ARRAY JOIN arrayZip(elided_refs, arrayEnumerateUniq(elided_refs), elided_after, elided_before) AS e
+    WHERE e.2 = 1
+    GROUP BY tenant, session_id, thread_id, reference
+),
+tool_passes AS
+(
+    SELECT
+        tenant, session_id, thread_id, e.1 AS tool_call_id,
+        groupArray((at, applied, toUInt8(0), record_id, e.3, e.4, attempt_id)) AS by_tool
+    FROM passes
+    ARRAY JOIN
+        arrayZip(elided_tool_call_ids, arrayEnumerateUniq(elided_tool_call_ids), elided_after, elided_before) AS e
+    WHERE e.1 != '' AND e.2 = 1
+    GROUP BY tenant, session_id, thread_id, tool_call_id
+),
+thread_passes AS
+(
+    SELECT
+        tenant, session_id, thread_id, toUInt8(1) AS several,
+        groupArray((at, applied, elided_refs, record_id, elided_after, elided_before, attempt_id)) AS by_thread
+    FROM passes
+    GROUP BY tenant, session_id, thread_id
+),
+thread_ranges AS
+(
+    SELECT
+        tenant, session_id, if(source_thread_id != '', source_thread_id, thread_id) AS thread_id,
+        groupArray(
+            (
+                ifNull(sequence, toInt64(stream_seq)), ifNull(first_position, -1), ifNull(last_position, -1),
+                retained_tail_refs, attempt_id)) AS ranges
+    FROM replacements FINAL
+    WHERE record_kind = 'compaction'
+        AND change = 'completed'
+        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    GROUP BY tenant, session_id, thread_id
+),
+logged AS
+(
+    SELECT
+        * EXCEPT (ranges), if(item_ref = '', log_item_id, item_ref) AS reference, intDiv(position, 64) AS stretch,
+        arrayFilter(x -> NOT has(x.4, reference), arrayFilter(x -> position BETWEEN x.2 AND x.3, ranges)) AS covering,
+        arrayMap(
+            a -> (arrayMin(arrayMap(x -> x.1, arrayFilter(x -> x.5 = a, covering))), a),
+            arrayDistinct(covering.5)) AS replaced
     FROM
     (
-        SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at
-        FROM replacements FINAL
-        WHERE (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
-            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
-    )
-    GROUP BY tenant, session_id, thread_id
+        SELECT
+            *, groupUniqArray(attempt_id) OVER (PARTITION BY tenant, session_id, thread_id, position) AS attempts
+        FROM log_items FINAL
+        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    ) AS l
+    LEFT JOIN thread_ranges USING (tenant, session_id, thread_id)
 ),
 titles AS
 (
@@ -143,41 +190,60 @@ seen AS
         c.turn_id, c.task_id, c.run_id, c.attempt_id, c.step_id, l.tool_call_id, c.action_id, c.evidence_id,
         c.context_id, c.parent_run_id, c.root_run_id, c.thread_order, c.call_id, '', 'log', '', NULL,
         ifNull(l.position, 0), 0, l.position, l.log_item_id, '', toString(l.role), toString(l.item_type),
-        toString(l.name), [if(l.item_ref = '', l.log_item_id, l.item_ref)], l.tokens, l.content_digest, '', c.fidelity,
+        toString(l.name), [l.reference], l.tokens, l.content_digest, '', c.fidelity,
         c.coverage, c.coverage_reasons, false
     FROM model_calls AS c
     INNER JOIN
     (
-        SELECT
-            *, groupUniqArray(attempt_id) OVER (PARTITION BY tenant, session_id, thread_id, position) AS attempts
-        FROM log_items FINAL
-        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
-    ) AS l
-        ON l.tenant = c.tenant AND l.session_id = c.session_id AND l.thread_id = c.thread_id
-    WHERE l.position >= c.window_first
+        SELECT DISTINCT tenant, session_id, thread_id, intDiv(position, 64) AS stretch
+        FROM log_items
+    ) AS s
+        ON s.tenant = c.tenant AND s.session_id = c.session_id AND s.thread_id = c.thread_id
+    INNER JOIN logged AS l
+        ON l.tenant = c.tenant
+            AND l.session_id = c.session_id
+            AND l.thread_id = c.thread_id
+            AND l.stretch = s.stretch
+    LEFT JOIN
+    (
+        SELECT DISTINCT tenant, session_id, turn_id, attempt_id, call_id, toBool(1) AS assembled
+        FROM placed
+        LEFT JOIN kept_blocks USING (tenant, session_id, attempt_id, teller, assembly_id)
+        WHERE record_kind = 'assembly'
+            AND assembly_id = latest
+            AND version = 1
+            AND (notEmpty(blocks) OR JSONExtractUInt(metadata, 'part') <= 1 AND notEmpty(kept_names))
+    ) AS a
+        ON a.tenant = c.tenant
+            AND a.session_id = c.session_id
+            AND a.turn_id = c.turn_id
+            AND a.attempt_id = c.attempt_id
+            AND a.call_id = c.call_id
+    WHERE NOT a.assembled
+        AND s.stretch BETWEEN intDiv(c.window_first, 64) AND intDiv(c.window_next, 64)
+        AND l.position >= c.window_first
         AND l.position < c.window_next
         AND (l.attempt_id = c.attempt_id OR NOT has(l.attempts, c.attempt_id))
+        AND NOT arrayExists(r -> r.1 < c.thread_order AND r.2 IN ('', c.attempt_id), l.replaced)
 ),
-described AS
+cut AS
 (
     SELECT
-        *,
-        arrayLast(
-            p -> p.1 < thread_order
-                AND p.8 IN ('', attempt_id)
-                AND (hasAny(p.3, item_refs) OR item_type = 'function_call_output' AND has(p.4, tool_call_id)),
-            passes) AS pass,
-        greatest(indexOf(pass.3, item_refs[1]), if(tool_call_id = '', 0, indexOf(pass.4, tool_call_id))) AS at,
-        countIf(origin = 'assembly') OVER (PARTITION BY tenant, session_id, turn_id, attempt_id, call_id) AS assembled
-    FROM seen
-    LEFT JOIN cuts USING (tenant, session_id, thread_id)
-    WHERE origin = 'assembly'
-        OR NOT arrayExists(
-            x -> x.1 < thread_order
-                AND x.5 IN ('', attempt_id)
-                AND log_position BETWEEN x.2 AND x.3
-                AND NOT has(x.4, item_refs[1]),
-            replaced)
+        * EXCEPT (reference, several, by_item, by_tool, by_thread),
+        arraySort(
+            arrayFilter(
+                p -> p.1 < thread_order AND p.7 IN ('', attempt_id),
+                arrayConcat(
+                    by_item, if(item_type = 'function_call_output', by_tool, []),
+                    arrayMap(
+                        p -> (
+                            p.1, p.2, toUInt8(has(p.3, reference)), p.4, p.5[indexOf(p.3, reference)],
+                            p.6[indexOf(p.3, reference)], p.7),
+                        arrayFilter(p -> hasAny(p.3, item_refs), by_thread)))))[-1] AS pass
+    FROM (SELECT *, item_refs[1] AS reference, toUInt8(length(item_refs) > 1) AS several FROM seen) AS s
+    LEFT JOIN item_passes USING (tenant, session_id, thread_id, reference)
+    LEFT JOIN tool_passes USING (tenant, session_id, thread_id, tool_call_id)
+    LEFT JOIN thread_passes USING (tenant, session_id, thread_id, several)
 )
 SELECT
     d.recorded_at AS recorded_at, d.event_time AS event_time, d.tenant AS tenant, d.agent AS agent,
@@ -197,15 +263,15 @@ SELECT
         d.item_type = 'function_call_output', 'tool_results',
         d.item_type = 'reasoning', 'reasoning', d.role) AS layer,
     d.role AS role, d.item_type AS item_type, d.name AS name, t.item.1 AS title, d.item_refs AS item_refs,
-    if(d.origin = 'log' AND d.pass.2, d.pass.5[d.at], d.tokens) AS tokens,
-    if(d.pass.2, coalesce(d.pass.7[d.at], if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
+    if(d.origin = 'log' AND d.pass.2, d.pass.5, d.tokens) AS tokens,
+    if(d.pass.2, coalesce(d.pass.6, if(d.origin = 'log', d.tokens, t.item.3)), d.tokens) AS tokens_full,
     d.digest AS digest, if(d.redaction_state = '', t.item.4, d.redaction_state) AS redaction_state,
-    toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.6, '') AS elided_by, d.known_as AS fidelity,
+    toBool(d.pass.2) AS elided, if(d.pass.2, d.pass.4, '') AS elided_by, d.known_as AS fidelity,
     if(d.lacking, 'partial', d.coverage) AS coverage,
     arrayMap(
         r -> toString(r),
         arrayDistinct(if(d.lacking, arrayPushBack(d.coverage_reasons, 'base_missing'), d.coverage_reasons))
     ) AS coverage_reasons
-FROM (SELECT * FROM described WHERE origin = 'assembly' OR assembled = 0) AS d
+FROM cut AS d
 LEFT JOIN titles AS t ON d.tenant = t.tenant AND d.session_id = t.session_id AND d.item_refs[1] = t.item_id
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -23,7 +23,8 @@ var lineSeed = maphash.MakeSeed()
 func (l *Lines) Read(line []byte, read func(c *Cursor) bool) bool {
 	sum := max(maphash.Bytes(lineSeed, line)>>1, 1)
 	if !l.valid.Has(sum) {
-		if !utf8.Valid(line) || !jsontext.Value(line).IsValid(Lenient) {
+		value := jsontext.Value(line)
+		if !value.IsValid() && !(utf8.Valid(line) && value.IsValid(Lenient)) {
 			return false
 		}
 		l.valid.Add(sum)

@@ -24,7 +24,7 @@ class AssemblyCreated(_AssemblyCreated, total=False):
     call_id: str
     # whether the record has everything that the model received. Known words: complete, partial. Other words are kept.
     coverage: str
-    # why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved. Other words are kept.
+    # why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved, user_returned. Other words are kept.
     coverage_reasons: List[str]
     # the standard's name of the event
     event_type: Literal["context.assembly.created"]
@@ -1766,7 +1766,7 @@ class UsageRecorded(_UsageRecorded, total=False):
     cost: float
     # whether the record has everything that the model received. Known words: complete, partial. Other words are kept.
     coverage: str
-    # why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved. Other words are kept.
+    # why the coverage is partial. Known words: system_unknown, tools_unknown, entries_missing, slice_missing, base_missing, chain_too_long, call_missing, digest_mismatch, opaque_blocks, truncated, previous_unobserved, user_returned. Other words are kept.
     coverage_reasons: List[str]
     # ISO 4217 code
     currency: str

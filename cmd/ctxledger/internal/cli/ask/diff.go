@@ -15,7 +15,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
-	"github.com/ctxledger/ctxledger/ledger"
 )
 
 // diffFlags name two windows. A flag that is given once applies to both.
@@ -118,11 +117,11 @@ func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.OpenReader(ctx)
+	o, err := OpenSessions(ctx, a)
 	if err != nil {
 		return err
 	}
-	second, err := findWindow(ctx, a, l, &after)
+	second, err := findWindow(ctx, a, o, &after)
 	if err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 		}
 		before.Turn, before.Call = second.PreviousTurn, second.Previous
 	}
-	first, err := findWindow(ctx, a, l, &before)
+	first, err := findWindow(ctx, a, o, &before)
 	if err != nil {
 		return err
 	}
@@ -149,8 +148,9 @@ func diff(ctx context.Context, a *cli.App, flags diffFlags) error {
 	return d.Draw(a.Out, a.Style())
 }
 
-func findWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) (windowview.Window, error) {
-	if err := findTurn(ctx, a, l, t); err != nil {
+func findWindow(ctx context.Context, a *cli.App, o Sessions, t *TurnFlags) (windowview.Window, error) {
+	l, err := o.turn(ctx, a, t)
+	if err != nil {
 		return windowview.Window{}, err
 	}
 	return ReadWindow(ctx, a, l, *t)

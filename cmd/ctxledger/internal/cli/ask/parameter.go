@@ -32,28 +32,35 @@ func setIDs(given map[string]string, ids cli.IDs) {
 	}
 }
 
-// completeParameters completes the ids among the given parameters. With last, it fills
-// the session with the newest, and the turn where the query requires one.
+// completeParameters completes the ids among the given parameters. With last, it fills them as
+// [fillNewest] does.
 func completeParameters(ctx context.Context, a *cli.App, l *ledger.Ledger, q queries.Query, given map[string]string, last bool) error {
 	ids := idsOf(q, given)
 	if _, err := ids.Complete(ctx, a, l, given["tenant"]); err != nil {
 		return err
 	}
-	if last {
-		session := ids[read.SessionID]
-		if session == nil {
-			return cli.UsageError("--last: query %s asks about no session; leave --last out", q.Name)
-		}
-		newest, err := cli.Newest(ctx, a, l, given["tenant"], *session)
-		if err != nil {
-			return err
-		}
-		*session = newest.Session
-		if i := slices.IndexFunc(q.Parameters, func(p queries.Parameter) bool { return p.Name == string(read.TurnID) }); i >= 0 && q.Parameters[i].Required {
-			*ids[read.TurnID] = newest.ID
-		}
-	}
 	setIDs(given, ids)
+	if !last {
+		return nil
+	}
+	return fillNewest(q, given, func(tenant, session string) (read.NamedID, error) {
+		return cli.Newest(ctx, a, l, tenant, session)
+	})
+}
+
+// fillNewest fills the session with the newest, and the turn where the query requires one.
+func fillNewest(q queries.Query, given map[string]string, newest func(tenant, session string) (read.NamedID, error)) error {
+	if _, ok := idsOf(q, given)[read.SessionID]; !ok {
+		return cli.UsageError("--last: query %s asks about no session; leave --last out", q.Name)
+	}
+	turn, err := newest(given["tenant"], given[string(read.SessionID)])
+	if err != nil {
+		return err
+	}
+	given[string(read.SessionID)] = turn.Session
+	if i := slices.IndexFunc(q.Parameters, func(p queries.Parameter) bool { return p.Name == string(read.TurnID) }); i >= 0 && q.Parameters[i].Required {
+		given[string(read.TurnID)] = turn.ID
+	}
 	return nil
 }
 

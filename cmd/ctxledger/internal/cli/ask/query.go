@@ -16,6 +16,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
@@ -242,9 +244,12 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	}
 	limits := read.DefaultLimits()
 	limits.Time, limits.Rows, limits.Memory = flags.maxTime, flags.maxRows, flags.maxMemory<<20
-	l, err := a.OpenReader(ctx)
+	l, shards, err := cli.OpenReaders(ctx, a)
 	if err != nil {
 		return err
+	}
+	if shards != nil {
+		return queryShards(ctx, a, shards, asked, given, limits, flags)
 	}
 	if flags.sql == "" {
 		if err := completeParameters(ctx, a, l, asked, given, flags.last); err != nil {
@@ -261,7 +266,42 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	if err != nil {
 		return queryExit(asked.SQL, err)
 	}
-	rows := read.Rows(result)
+	return printAnswer(a, asked, result, flags)
+}
+
+// queryShards asks a named question of all shards of a cluster.
+func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked queries.Query, given map[string]string, limits read.Limits, flags queryFlags) error {
+	switch {
+	case flags.sql != "":
+		return cli.UsageError("--sql does not work on a cluster yet: give it to each shard with a client of ClickHouse")
+	case flags.output == "parquet":
+		return cli.UsageError("-o parquet does not work on a cluster yet: give another format")
+	}
+	if flags.last {
+		err := fillNewest(asked, given, func(tenant, session string) (read.NamedID, error) {
+			return newestTurn(ctx, a, shards, tenant, session)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	bound, err := asked.Bind(given)
+	if err != nil {
+		return cli.WithCode(cli.ExitUsage, err)
+	}
+	rows, err := answer.Query(ctx, shards, asked, bound, limits)
+	if errors.Is(err, answer.ErrNotOnCluster) {
+		return cli.WithCode(cli.ExitUsage, err)
+	}
+	if err != nil {
+		return queryExit(asked.SQL, err)
+	}
+	return printAnswer(a, asked, rows, flags)
+}
+
+// printAnswer prints the rows of an answer, and closes it.
+func printAnswer(a *cli.App, asked queries.Query, result read.Rows, flags queryFlags) error {
+	rows := result
 	if flags.sql == "" {
 		rows = ui.Timed(rows)
 	}

@@ -71,13 +71,14 @@ func runReport(ctx context.Context, a *cli.App, flags reportFlags) error {
 	if err := flags.ids().FromRows(a); err != nil {
 		return err
 	}
-	l, err := a.OpenReader(ctx)
+	o, err := OpenSessions(ctx, a)
 	if err != nil {
 		return err
 	}
+	var l *ledger.Ledger
 	if flags.Turn != "" || flags.last {
-		err = findTurn(ctx, a, l, &flags.TurnFlags)
-	} else {
+		l, err = o.turn(ctx, a, &flags.TurnFlags)
+	} else if l, err = o.Of(ctx, flags.Session); err == nil {
 		_, err = flags.ids().Complete(ctx, a, l, flags.Tenant)
 	}
 	if err != nil {

@@ -118,10 +118,16 @@ func findTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t *TurnFlags) e
 	if err != nil {
 		return err
 	}
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		return UnknownTurn(ctx, a, l, *t)
-	case 1:
+	}
+	return t.choose(a, found)
+}
+
+// choose fills the session of the turn from found, the rows of `turn-sessions`. There is at least one
+// row. Of several sessions a person at a terminal chooses one.
+func (t *TurnFlags) choose(a *cli.App, found []cli.Answer) error {
+	if len(found) == 1 {
 		t.Session, t.Tenant = found[0].Text("session_id"), found[0].Text("tenant")
 		return nil
 	}

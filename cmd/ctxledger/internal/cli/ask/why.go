@@ -61,11 +61,8 @@ func runWhy(ctx context.Context, a *cli.App, flags TurnFlags, item string, p pro
 	if item == "" {
 		return cli.UsageError("which item? give --item (`ctxledger window --turn %s -o json` lists the items of a window)", ui.ShellQuote(flags.Turn))
 	}
-	l, err := a.OpenReader(ctx)
+	l, err := openTurn(ctx, a, &flags)
 	if err != nil {
-		return err
-	}
-	if err := findTurn(ctx, a, l, &flags); err != nil {
 		return err
 	}
 	w, err := readWay(ctx, a, l, flags, item)
@@ -107,7 +104,7 @@ func readWay(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags, ite
 		return w, err
 	}
 	w.Settle()
-	w.Title, w.Answer = history.Named(w.Steps), w.Reply()
+	w.Title, w.Answer = history.Named(w.Steps), w.Reply(ui.Thousands)
 	return w, nil
 }
 

@@ -25,9 +25,10 @@ func WindowCommand(a *cli.App) *cobra.Command {
 		Use:   "window (--turn T | --last)",
 		Short: "Show the window of a turn as the model saw it",
 		Long: `Show the window of a turn as the model saw it: its ordered blocks, the share of each
-layer, and estimated next to billed tokens. Marks and notes name new blocks (+) and
-elided, shortened or withheld ones. Omitted candidates are counted by reason. Without
---call it is the last call of the turn.
+layer, and estimated next to billed tokens. The estimate is also shown as corrected by
+other bills of the session, with its distance from the bill. Marks and notes name new
+blocks (+) and elided, shortened or withheld ones. Omitted candidates are counted by
+reason. Without --call it is the last call of the turn.
 
 --as-of shows the window from the facts that the stream had stored at a time: a time
 such as 2026-11-21T08:00:00Z, or an age such as 10m, 36h or 7d. Content in the facts is
@@ -66,11 +67,8 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) erro
 	if text && flags.output == "csv" {
 		return cli.UsageError("--text: a CSV has no texts; use -o json")
 	}
-	l, err := a.OpenReader(ctx)
+	l, err := openTurn(ctx, a, &flags)
 	if err != nil {
-		return err
-	}
-	if err := findTurn(ctx, a, l, &flags); err != nil {
 		return err
 	}
 	if flags.output == "csv" {
@@ -79,6 +77,11 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) erro
 	w, err := ReadWindow(ctx, a, l, flags)
 	if err != nil {
 		return err
+	}
+	if flags.asOf == "" {
+		if err := answer.Correct(ctx, l, flags.Tenant, &w); err != nil {
+			return err
+		}
 	}
 	var unmatched error
 	if flags.asOf != "" || text {
@@ -192,11 +195,11 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 	case t.asOf != "":
 		text += fmt.Sprintf(", the first of which the stream stored at %s", recorded.UTC().Format(time.RFC3339))
 	}
-	newest, found, err := read.Of(l).NewestTurn(ctx, t.Tenant, t.Session)
+	newest, at, err := read.Of(l).NewestTurn(ctx, t.Tenant, t.Session)
 	switch {
 	case err != nil:
 		return err
-	case found:
+	case !at.IsZero():
 		return fmt.Errorf("%s; `ctxledger window --session %s --turn %s` draws the newest window of the session", text, ui.ShellQuote(t.Session), ui.ShellQuote(newest.ID))
 	}
 	return fmt.Errorf("%s; no turn of this session has a window, and `ctxledger query sessions` lists the sessions", text)

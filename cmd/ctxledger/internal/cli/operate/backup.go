@@ -5,26 +5,30 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"filippo.io/age"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/projector/backup"
 )
 
-const backupHelp = `Copy the tables and the streams to a folder, while everything runs. ClickHouse copies
+const backupHelp = `Copy the tables and the streams to a folder or a store, while everything runs. ClickHouse copies
 the tables by its own BACKUP, and JetStream copies the streams by its snapshots. The
 streams are copied after the tables, so that they are never older. A backup has a
 manifest with positions, signed tree heads, versions, and the SHA-256 of every file.
 
-Keys are not copied: keep a copy of keys/ in the data folder elsewhere. Content that is
-erased later stays in a backup: delete old backups.`
+Keys are copied only with --recipient, encrypted by age (age-encryption.org). Without it,
+keep a copy of keys/ in the data folder elsewhere. Content that is erased later stays in
+a backup: delete old backups.`
 
 // BackupCommand makes, verifies, lists and restores backups.
 func BackupCommand(a *cli.App) *cobra.Command {
@@ -32,7 +36,7 @@ func BackupCommand(a *cli.App) *cobra.Command {
 		Use: "backup", Short: "Copy both sides to a folder, check the copies, restore one", Long: backupHelp,
 		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z\n  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
 	}
-	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a), backupRestoreCommand(a))
+	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a), backupKeysCommand(a), backupRestoreCommand(a))
 }
 
 // folder accepts one argument, the folder of a backup or of several.
@@ -45,8 +49,10 @@ func folder(cmd *cobra.Command, args []string) error {
 
 func backupCreateCommand(a *cli.App) *cobra.Command {
 	var staging, output string
+	var recipients []string
+	var store storeFlags
 	cmd := &cobra.Command{
-		Use: "create FOLDER", Short: "Make a backup below a folder",
+		Use: "create TARGET", Short: "Make a backup below a folder or in a store",
 		Long: backupHelp + `
 
 One backup runs at a time. An interrupted or killed backup leaves nothing that
@@ -54,14 +60,21 @@ One backup runs at a time. An interrupted or killed backup leaves nothing that
 
 ClickHouse first writes to its own folder of backups (backups.allowed_path). This
 program must see that folder. It is known for the servers of "ctxledger up"; for
-another server, name it with --clickhouse-backups.`,
-		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups",
+another server, name it with --clickhouse-backups.
+` + storeHelp,
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups\n  ctxledger backup create /mnt/backups --recipient age1…\n  ctxledger backup create s3://bucket/ledger --s3-endpoint https://store.example.com",
 		Args:    folder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return createBackup(cmd.Context(), a, args[0], staging, output)
+			to, err := recipientsOf(recipients)
+			if err != nil {
+				return err
+			}
+			return createBackup(cmd.Context(), a, args[0], staging, store, to, output)
 		},
 	}
 	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	store.add(cmd.Flags())
+	cmd.Flags().StringArrayVar(&recipients, "recipient", nil, "copy the keys of the data folder, encrypted to this recipient of age; may be repeated")
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
 }
@@ -74,7 +87,7 @@ func stagingOf(a *cli.App, named string) (string, error) {
 	return cmp.Or(named, embedded.BackupsDir(a.Flags.Data)), nil
 }
 
-func createBackup(ctx context.Context, a *cli.App, target, staging, output string) error {
+func createBackup(ctx context.Context, a *cli.App, target, staging string, to storeFlags, recipients []age.Recipient, output string) error {
 	staging, err := stagingOf(a, staging)
 	if err != nil {
 		return err
@@ -84,10 +97,17 @@ func createBackup(ctx context.Context, a *cli.App, target, staging, output strin
 		return err
 	}
 	bars := backupBars{a: a}
+	var upload func(context.Context, string) error
+	if isStore(target) {
+		if upload, err = to.upload(a, target, bars.set); err != nil {
+			return err
+		}
+		target = to.workFolder(a)
+	}
 	build := status.ReadBuild()
 	m, err := backup.Create{
-		JetStream: js, Ledger: l, Target: target, Staging: staging,
-		Keys: cli.KeysIn(a.Flags.Data), Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
+		JetStream: js, Ledger: l, Target: target, Staging: staging, Upload: upload,
+		Keys: cli.KeysIn(a.Flags.Data), Recipients: recipients, KeyFolder: keyfile.Folder(a.Flags.Data), Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()
 	if err != nil {
@@ -129,16 +149,23 @@ func (b *backupBars) done() {
 
 func backupVerifyCommand(a *cli.App) *cobra.Command {
 	var output string
+	var store storeFlags
 	cmd := &cobra.Command{
 		Use: "verify BACKUP", Short: "Read all files of a backup, and compare them with its manifest",
 		Long: `Read all files of a backup, and compare them with the digests in its manifest. The
 command needs no server. The exit code is 4 if a file is missing, changed, or not in the
-manifest. The digests find damage; they do not prove who made the backup.`,
+manifest. The digests find damage; they do not prove who made the backup.
+` + storeHelp,
 		Example: "  ctxledger backup verify /mnt/backups/backup-20261126T010000Z",
 		Args:    folder,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, done, err := store.local(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
 			bars := backupBars{a: a}
-			m, err := backup.Verify(cmd.Context(), args[0], bars.set)
+			m, err := backup.Verify(cmd.Context(), dir, bars.set)
 			bars.done()
 			if err != nil {
 				return cli.WithCode(cli.ExitNotVerified, err)
@@ -146,6 +173,7 @@ manifest. The digests find damage; they do not prove who made the backup.`,
 			return a.PrintReport(backupReport{m}, output)
 		},
 	}
+	store.add(cmd.Flags())
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
 }
@@ -166,20 +194,30 @@ func (r backupReport) WriteTable(w io.Writer) error {
 
 func backupListCommand(a *cli.App) *cobra.Command {
 	var output string
+	var store storeFlags
 	cmd := &cobra.Command{
-		Use: "list FOLDER", Short: "List the whole backups below a folder",
-		Long: `List the whole backups below a folder, the oldest first. Only their manifests are read;
+		Use: "list TARGET", Short: "List the whole backups below a folder or in a store",
+		Long: `List the whole backups below a folder or in a store, the oldest first. Only their manifests are read;
 "ctxledger backup verify" reads all files. The exit code is 4 if a manifest is damaged
-or of a later version.`,
+or of a later version.
+` + storeHelp,
 		Example: "  ctxledger backup list /mnt/backups\n  ctxledger backup list /mnt/backups -o json",
 		Args:    folder,
-		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := backup.List(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, done, err := store.manifests(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			list, err := backup.List(dir)
 			if err != nil {
 				return err
 			}
 			var rows backupList
 			for _, l := range list {
+				if isStore(args[0]) {
+					l.Dir = strings.TrimRight(args[0], "/") + "/" + filepath.Base(l.Dir)
+				}
 				if l.Err != nil {
 					err = cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%s: %w", l.Dir, l.Err))
 					continue
@@ -198,6 +236,7 @@ or of a later version.`,
 			return err
 		},
 	}
+	store.add(cmd.Flags())
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -19,15 +20,17 @@ import (
 
 func backupRestoreCommand(a *cli.App) *cobra.Command {
 	var staging, output string
+	var published []string
+	var store storeFlags
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup into an empty installation",
 		Long: `Put a backup into an empty installation. First all files are compared with the manifest.
 Nothing is overwritten: the command refuses servers that have events. The exit code is 4
 if the backup is damaged, and then nothing was changed.
 
-Put the folder keys/ of the backed-up installation into the data folder first. The
-tables are restored into the database <database>_rebuild and trimmed to the position of
-the manifest. Then the streams are restored, the rest is projected, and the transparency
+Put the folder keys/ of the backed-up installation into the data folder first, by
+"ctxledger backup keys" or from a copy. The tables are restored into the database
+<database>_rebuild and trimmed to the position of the manifest. Then the streams are restored, the rest is projected, and the transparency
 log is compared with the manifest. At the end the tables are swapped.
 
 The command may be killed at any moment: run it again with the same backup. Until its
@@ -35,23 +38,40 @@ end no projector writes. Until the streams are restored, no event is acknowledge
 runtimes with an outbox keep theirs.
 
 What happened after the backup is not in it. Run erasures and revocations of that time
-again. If a tree head of that time was published, do not go on with this log: its next
-heads would contradict the published one.`,
-		Example: "  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
+again. Was a tree head of that time published, such as to a witness? Name its file with
+--published: the log then goes on as a new one, whose origin names that head. Otherwise
+its next heads could contradict the published one.
+` + storeHelp,
+		Example: "  ctxledger backup restore /mnt/backups/backup-20261126T010000Z\n  ctxledger backup restore /mnt/backups/backup-20261126T010000Z --published CTX.checkpoint",
 		Args:    folder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return restoreBackup(cmd.Context(), a, args[0], staging, output)
+			dir, done, err := store.local(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			return restoreBackup(cmd.Context(), a, dir, staging, published, output)
 		},
 	}
+	store.add(cmd.Flags())
+	cmd.Flags().StringArrayVar(&published, "published", nil, "file with a signed tree head that was published after the backup; may be repeated, once for each stream")
 	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
 }
 
-func restoreBackup(ctx context.Context, a *cli.App, dir, staging, output string) error {
+func restoreBackup(ctx context.Context, a *cli.App, dir, staging string, published []string, output string) error {
 	staging, err := stagingOf(a, staging)
 	if err != nil {
 		return err
+	}
+	var heads [][]byte
+	for _, file := range published {
+		head, err := os.ReadFile(file)
+		if err != nil {
+			return cli.UsageError("--published: %v", err)
+		}
+		heads = append(heads, head)
 	}
 	js, l, err := openBoth(ctx, a)
 	if err != nil && !errors.Is(err, shadow.ErrRestoring) { // this run finishes it
@@ -63,7 +83,7 @@ func restoreBackup(ctx context.Context, a *cli.App, dir, staging, output string)
 	}
 	bars := backupBars{a: a}
 	done, err := backup.Restore{
-		JetStream: js, Ledger: l, Dir: dir, Staging: staging, Keys: cli.KeysIn(a.Flags.Data), Ring: ring,
+		JetStream: js, Ledger: l, Dir: dir, Staging: staging, Keys: cli.KeysIn(a.Flags.Data), Ring: ring, Published: heads,
 		Projector: projector.ForRebuild, Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()

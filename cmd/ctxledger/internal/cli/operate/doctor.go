@@ -218,6 +218,7 @@ func checkServers(ctx context.Context, a *cli.App, o doctorOptions) []finding {
 	if js == nil || tables.err != nil {
 		return findings
 	}
+	findings = append(findings, checkRetention(ctx, js, l)...)
 	return append(findings, checkProjector(ctx, js, l))
 }
 

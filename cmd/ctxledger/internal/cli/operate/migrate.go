@@ -21,6 +21,7 @@ func MigrateCommand(a *cli.App) *cobra.Command {
 	var partitions int
 	var layout streamio.Layout
 	var readers []string
+	var cluster string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
@@ -53,6 +54,13 @@ address needs these rights, which "ctxledger deploy clickhouse" gives:
   GRANT SELECT ON system.*
 To remove a reader, drop its database and leave out its tenant in the configuration.
 
+--cluster NAME makes the tables on every shard of a cluster of ClickHouse servers. NAME is
+its name in remote_servers of their configuration. Each server has its number as the macro
+shard. The address names any shard, and all have the same users, databases and TLS. A new
+installation has 16 partitions then. The command assigns each partition to a shard, and
+never changes that. It checks all shards first. If one cannot be reached or differs, nothing
+is changed. Most commands refuse a cluster so far; deploy/README.md lists those that work.
+
 To change the number of streams:
   1. Stop the producers when their outboxes are empty.
   2. Wait for the end of "ctxledger project --until-caught-up". Stop the projectors.
@@ -61,6 +69,7 @@ To change the number of streams:
 Rows in the tables stay, and repeated events are still recognised.`,
 		Example: `  ctxledger migrate --partitions 4
   ctxledger migrate --replicas 3
+  ctxledger migrate --cluster shop
   ctxledger migrate --reader acme --reader umbrella
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,
@@ -72,6 +81,12 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			if cmd.Flags().Changed("replicas") && layout.Replicas < 1 {
 				return cli.UsageError("--replicas %d: want a number from 1 to 5", layout.Replicas)
 			}
+			if cmd.Flags().Changed("cluster") {
+				if len(readers) > 0 {
+					return cli.UsageError("--reader does not work on a cluster yet: leave it out")
+				}
+				return migrateCluster(cmd.Context(), a, layout, cluster)
+			}
 			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
@@ -80,11 +95,8 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			for _, what := range created {
 				fmt.Fprintln(a.Out, what)
 			}
-			switch {
-			case errors.Is(err, streamio.ErrPartitions):
-				return cli.UsageError("%w; `ctxledger migrate --help` says what to do", err)
-			case err != nil:
-				return err
+			if err != nil {
+				return layoutExit(err)
 			}
 			if err := awaitReplicas(cmd.Context(), a, js); err != nil {
 				return err
@@ -94,7 +106,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 				l, err = createLedger(cmd.Context(), a)
 			}
 			if err != nil {
-				return err
+				return onCluster(err)
 			}
 			applied, err := shadow.Of(l).Migrate(cmd.Context())
 			for _, name := range applied {
@@ -103,9 +115,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			if err != nil {
 				return err
 			}
-			waiting := time.AfterFunc(2*time.Second, func() {
-				fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
-			})
+			waiting := tellWaiting(a)
 			changed, err := streamio.EnsureRules(cmd.Context(), js, l, "", a.Log())
 			waiting.Stop()
 			for _, what := range changed {
@@ -126,8 +136,24 @@ Rows in the tables stay, and repeated events are still recognised.`,
 	}
 	cmd.Flags().IntVar(&partitions, "partitions", 0, "in how many streams the events are (default: as many as there are, or 1)")
 	cmd.Flags().IntVar(&layout.Replicas, "replicas", 0, "on how many servers of a NATS cluster each stream is (default: as many as there are, or 1)")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "make the tables on every shard of this cluster of ClickHouse servers")
 	cmd.Flags().StringSliceVar(&readers, "reader", nil, "make the database of this tenant's reader; may be repeated")
 	return cmd
+}
+
+// layoutExit adds the next step to an error of the streams' layout.
+func layoutExit(err error) error {
+	if errors.Is(err, streamio.ErrPartitions) {
+		return cli.UsageError("%w; `ctxledger migrate --help` says what to do", err)
+	}
+	return err
+}
+
+// tellWaiting tells a person what a change of the rules waits for, until the result is stopped.
+func tellWaiting(a *cli.App) *time.Timer {
+	return time.AfterFunc(2*time.Second, func() {
+		fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
+	})
 }
 
 // awaitReplicas waits until all replicas have all messages, and tells who is behind. It warns where
@@ -167,6 +193,15 @@ func CheckPartitions(n int) error {
 		return cli.UsageError("--%w", err)
 	}
 	return nil
+}
+
+// onCluster tells a person who migrates one shard how to migrate all.
+func onCluster(err error) error {
+	var shard *cli.OnClusterError
+	if errors.As(err, &shard) {
+		return cli.UsageError("this ClickHouse is shard %d of the cluster %s: run `ctxledger migrate --cluster %[2]s`", shard.Own, shard.Cluster)
+	}
+	return err
 }
 
 // createLedger opens a ledger whose database is not there yet.

@@ -37,8 +37,9 @@ named. Wrong figures are left out and named, and the exit code is then 3.
 A price has a model, a bucket, a price per million tokens, a currency, optional dates,
 and its source. In a model name, * matches any characters; the longest matching name
 applies. Buckets are input, cache_read, cache_write_5m, cache_write_1h, cache_write,
-output and reasoning. A CSV or YAML file is imported whole or not at all. CSV has these
-columns:
+output and reasoning. A bucket such as input_above_200k has the price of the whole call
+once its window has more than 200,000 tokens. A CSV or YAML file is imported whole or
+not at all. CSV has these columns:
 
   model,bucket,per_million,currency,valid_from,valid_until,source
   example-1*,input,2.50,USD,2026-01-01,,https://example.com/prices

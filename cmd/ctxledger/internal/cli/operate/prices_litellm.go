@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -47,10 +48,10 @@ var labels = []string{"litellm_provider", "mode", "currency", "source"}
 
 // A liteLLM reads a LiteLLM price file. Lists of names keep each name once.
 type liteLLM struct {
-	file                                                               priceFile
-	source                                                             string
-	twice, shapeless, negative, notNumbers, unpriced, dearer, currency []string
-	currencies, costs, others                                          map[string]int // models by name
+	file                                                       priceFile
+	source                                                     string
+	twice, shapeless, negative, notNumbers, unpriced, currency []string
+	currencies, costs, others                                  map[string]int // models by name
 }
 
 // parseLiteLLM reads a price file in LiteLLM's format: an object with a member for each model.
@@ -123,18 +124,12 @@ func (p *liteLLM) model(model string, members map[string]jsontext.Value) {
 	}
 	found := make(map[read.Bucket]bool)
 	for _, m := range perToken {
-		value, ok := members[m.member]
-		if !ok || found[m.bucket] || value.Kind() == 'n' {
-			continue
+		p.price(model, m.member, m.bucket, currency, members, found)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if bucket, ok := stepOf(name); ok {
+			p.price(model, name, bucket, currency, members, found)
 		}
-		perMillion, ok := p.number(model, m.member, value, 1e6)
-		if !ok {
-			continue
-		}
-		found[m.bucket] = true
-		p.file.prices = append(p.file.prices, read.Price{
-			Model: model, Bucket: m.bucket, PerMillion: math.Round(perMillion*1e9) / 1e9, Currency: currency, Source: p.source,
-		})
 	}
 	if len(found) > 0 {
 		p.currencies[currency]++
@@ -149,26 +144,50 @@ func (p *liteLLM) model(model string, members map[string]jsontext.Value) {
 	p.rest(model, members)
 }
 
+// price takes one price of a model, unless the bucket is among the found ones.
+func (p *liteLLM) price(model, member string, bucket read.Bucket, currency string, members map[string]jsontext.Value, found map[read.Bucket]bool) {
+	value, ok := members[member]
+	if !ok || found[bucket] || value.Kind() == 'n' {
+		return
+	}
+	perMillion, ok := p.number(model, member, value, 1e6)
+	if !ok {
+		return
+	}
+	found[bucket] = true
+	p.file.prices = append(p.file.prices, read.Price{
+		Model: model, Bucket: bucket, PerMillion: math.Round(perMillion*1e9) / 1e9, Currency: currency, Source: p.source,
+	})
+}
+
+// stepOf returns the bucket of a member that is the price of calls with a large window, such as
+// input_cost_per_token_above_200k_tokens.
+func stepOf(name string) (read.Bucket, bool) {
+	for _, m := range perToken {
+		step, ok := strings.CutPrefix(name, m.member+"_above_")
+		thousands, err := strconv.Atoi(strings.TrimSuffix(step, "k_tokens"))
+		if bucket := m.bucket.Above(thousands); ok && err == nil && bucket.Valid() && name == fmt.Sprintf("%s_above_%dk_tokens", m.member, thousands) {
+			return bucket, true
+		}
+	}
+	return "", false
+}
+
 // rest counts the members that are not read.
 func (p *liteLLM) rest(model string, members map[string]jsontext.Value) {
-	dearer := false
 	for name := range members {
-		known := name == maxInput || name == maxOutput || slices.Contains(labels, name)
+		_, known := stepOf(name)
+		known = known || name == maxInput || name == maxOutput || slices.Contains(labels, name)
 		for _, m := range perToken {
 			known = known || name == m.member
 		}
 		switch {
 		case known:
-		case strings.Contains(name, "cost") && strings.Contains(name, "_above_") && strings.HasSuffix(name, "k_tokens"):
-			dearer = true
 		case strings.Contains(name, "cost"):
 			p.costs[name]++
 		default:
 			p.others[name]++
 		}
-	}
-	if dearer {
-		p.dearer = append(p.dearer, model)
 	}
 }
 
@@ -216,7 +235,6 @@ func (p *liteLLM) say() {
 	}
 	note(p.twice, "the last of the models with one name counts: %s")
 	note(p.unpriced, "models without a price of input or of output stay unpriced: %s")
-	note(p.dearer, "models cost more in large windows, and the ledger takes the lower price for all: %s")
 	note(slices.Sorted(maps.Keys(p.costs)), "prices that the ledger has no bucket for were not read: %s")
 	note(slices.Sorted(maps.Keys(p.others)), "other members were not read: %s")
 	if len(p.currencies) > 1 {

@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,13 +33,27 @@ func TestLiteLLMFile(t *testing.T) {
 	want := map[read.Bucket]float64{
 		read.BucketInput: 5, read.BucketCacheRead: 0.5, read.BucketCacheWrite: 6.25, read.BucketCacheWrite1h: 10, read.BucketOutput: 25,
 	}
-	inputs := 0
+	dearer := map[string]float64{
+		"claude-sonnet-4-20250514 input_above_200k": 6, "claude-sonnet-4-20250514 cache_read_above_200k": 0.6,
+		"claude-sonnet-4-20250514 cache_write_above_200k": 7.5, "claude-sonnet-4-20250514 output_above_200k": 22.5,
+		"gpt-5.4 input_above_272k": 5, "gpt-5.4 cache_read_above_272k": 0.5, "gpt-5.4 output_above_272k": 22.5,
+	}
+	inputs, steps := 0, make(map[string]int)
 	for _, p := range given.prices {
 		if err := p.Validate(); err != nil {
 			t.Errorf("%s: %v", p.Model, err)
 		}
 		if p.Bucket == read.BucketInput {
 			inputs++
+		}
+		if base, step, ok := strings.Cut(string(p.Bucket), "_above_"); ok {
+			steps[base+" "+step]++
+		}
+		if name := p.Model + " " + string(p.Bucket); dearer[name] != 0 {
+			if p.PerMillion != dearer[name] {
+				t.Errorf("%s costs %v", name, p.PerMillion)
+			}
+			delete(dearer, name)
 		}
 		if p.Model == "claude-opus-4-5" {
 			if p.PerMillion != want[p.Bucket] || p.Currency != "USD" {
@@ -50,7 +65,13 @@ func TestLiteLLMFile(t *testing.T) {
 	if len(want) > 0 || inputs != 217 || len(given.limits) < 204 {
 		t.Errorf("without %v; %d models have a price of input and %d a limit", want, inputs, len(given.limits))
 	}
-	if len(given.notes) != 4 {
+	if want := map[string]int{
+		"input 200k": 14, "output 200k": 14, "cache_read 200k": 13, "cache_write 200k": 11, "cache_write_1h 200k": 3,
+		"input 272k": 13, "output 272k": 13, "cache_read 272k": 13, "cache_write 272k": 4,
+	}; len(dearer) > 0 || !maps.Equal(steps, want) {
+		t.Errorf("without %v; steps %v, want %v", dearer, steps, want)
+	}
+	if len(given.notes) != 3 {
 		t.Errorf("sentences: %q", given.notes)
 	}
 }
@@ -76,7 +97,7 @@ func TestWrongFiguresOfALiteLLMFile(t *testing.T) {
 	for _, p := range given.prices {
 		prices = append(prices, strings.Join([]string{p.Model, string(p.Bucket), p.Currency}, " "))
 	}
-	if want := []string{"good input USD", "good output USD", "minus output USD", "yuan input CNY", "yuan output CNY"}; !slices.Equal(prices, want) {
+	if want := []string{"good input USD", "good output USD", "image input_above_200k USD", "minus output USD", "yuan input CNY", "yuan output CNY"}; !slices.Equal(prices, want) {
 		t.Errorf("prices %q, want %q", prices, want)
 	}
 	if given.prices[0].PerMillion != 3 {
@@ -89,7 +110,6 @@ func TestWrongFiguresOfALiteLLMFile(t *testing.T) {
 		"members that are no model with a name were left out: list",
 		"the last of the models with one name counts: good",
 		"models without a price of input or of output stay unpriced: image, minus, text",
-		"models cost more in large windows, and the ledger takes the lower price for all: image",
 		"prices that the ledger has no bucket for were not read: output_cost_per_image",
 		"the prices are in several currencies, which are never added up: CNY, USD",
 	}

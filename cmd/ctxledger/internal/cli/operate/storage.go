@@ -21,7 +21,8 @@ func StorageCommand(a *cli.App) *cobra.Command {
 		Long: `Show the size of each stream, bucket and table, its limit, and the free room of the disks.
 Growth is estimated from the facts of the last hour and the last day, by the time of the
 stream. A forecast uses the faster of both rates. A tenant's share in bytes is estimated
-from its number of events.
+from its number of events. The forecast "retention" is that of a stream from which a
+retention removes the oldest messages; see "ctxledger retention".
 
 NATS does not tell its clients the limit of the whole server (max_file_store).
 --nats-monitor names the address that does. The free room of NATS's disk is known only

@@ -108,7 +108,11 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	l, err := a.OpenReader(ctx)
+	s, err := ask.OpenSessions(ctx, a)
+	if err != nil {
+		return err
+	}
+	l, err := flags.ledger(ctx, a, s)
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,7 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 	if err != nil {
 		return err
 	}
-	made, err := ExportPack(ctx, a, l, a.Flags.Data, scope, flags)
+	made, err := ExportPack(ctx, a, l, s.Shards(), a.Flags.Data, scope, flags)
 	if err != nil {
 		return err
 	}
@@ -129,6 +133,21 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 		}
 	}
 	return sayExport(a, made, flags)
+}
+
+// ledger returns the ledger that has the scope. On a cluster it fills the session.
+func (f *ExportFlags) ledger(ctx context.Context, a *cli.App, s ask.Sessions) (*ledger.Ledger, error) {
+	if s.Shards() != nil {
+		if f.session == "" && (f.run != "" || f.task != "") {
+			return nil, cli.UsageError("--run and --task: on a cluster give --session, too (`ctxledger query sessions` lists the sessions)")
+		}
+		t := ask.TurnFlags{Tenant: f.tenant, Session: f.session, Turn: f.turn}
+		if err := s.Find(ctx, a, &t, f.last); err != nil {
+			return nil, err
+		}
+		f.session, f.tenant, f.last = t.Session, t.Tenant, false
+	}
+	return s.Of(ctx, f.session)
 }
 
 // complete replaces the beginnings of ids, and fills the session for --last.
@@ -247,8 +266,16 @@ type export struct {
 	id string
 }
 
-// ExportPack writes the pack with the keys of a data folder.
-func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, data string, scope pack.Scope, f ExportFlags) (export, error) {
+// ExportPack writes the pack with the keys of a data folder, and shows how far it is. The shards of a
+// cluster are nil for a plain ledger.
+func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, shards []*ledger.Ledger, data string, scope pack.Scope, f ExportFlags) (export, error) {
+	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "export")
+	defer bar.Done()
+	return writePack(ctx, l, shards, data, scope, f, func(done, all uint64) { bar.Set(int64(done), int64(all)) })
+}
+
+// writePack writes the pack with the keys of a data folder.
+func writePack(ctx context.Context, l *ledger.Ledger, shards []*ledger.Ledger, data string, scope pack.Scope, f ExportFlags, progress func(done, all uint64)) (export, error) {
 	ring, err := keyfile.ReadRing(data)
 	if err != nil {
 		return export{}, err
@@ -266,12 +293,10 @@ func ExportPack(ctx context.Context, a *cli.App, l *ledger.Ledger, data string, 
 	if err != nil {
 		return made, err
 	}
-	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "export")
-	defer bar.Done()
 	c := evidence.Config{
 		Header: pack.Header{ID: made.id, Scope: scope, Created: time.Now().UTC().Truncate(time.Second), Exporter: "ctxledger " + status.ReadBuild().Version, RedactIDs: f.redactIDs},
 		Target: target, Zip: f.zip, Signer: signer, Known: ring.Verifiers(), Page: view.WritePack,
-		Progress: func(done, all uint64) { bar.Set(int64(done), int64(all)) },
+		Progress: progress, Shards: shards,
 	}
 	if c.Keys, err = cli.KeysOf(data, scope.Tenant); err != nil {
 		return made, err

@@ -187,14 +187,21 @@ func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note
 		return translog.SignedHead{}, proof.Opened{}, err
 	}
 	for _, h := range list {
-		// The origin names the stream, also under a wrong signature.
-		if !strings.HasPrefix(string(h.Note), proof.Origin(stream, h.Incarnation.String())+"\n") {
+		if _, ok := originIn(h, stream); !ok {
 			continue
 		}
 		opened, err := openHead(h.Note, known)
 		return h, opened, err
 	}
 	return translog.SignedHead{}, proof.Opened{}, fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
+}
+
+// originIn returns the origin of a head, and whether it names the stream. The origin names the stream,
+// also under a wrong signature.
+func originIn(h translog.SignedHead, stream string) (string, bool) {
+	origin, _, _ := strings.Cut(string(h.Note), "\n")
+	name, incarnation, ok := proof.ParseOrigin(origin)
+	return origin, ok && name == stream && incarnation == h.Incarnation.String()
 }
 
 // openHead is [proof.Open] with the exit code of a verification.
@@ -208,8 +215,9 @@ func openHead(text []byte, known note.Verifiers) (proof.Opened, error) {
 
 // incarnationOf returns that of the stream whose log has the origin.
 func incarnationOf(origin string) (uuid.UUID, error) {
-	id, err := uuid.Parse(origin[strings.LastIndex(origin, "/")+1:])
-	if err != nil || !strings.HasPrefix(origin, "ctxledger/") {
+	_, incarnation, ok := proof.ParseOrigin(origin)
+	id, err := uuid.Parse(incarnation)
+	if err != nil || !ok {
 		return id, cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%w: %q is no log of ctxledger", proof.ErrCheckpoint, origin))
 	}
 	return id, nil

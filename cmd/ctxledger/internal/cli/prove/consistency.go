@@ -149,7 +149,7 @@ func newestOrigin(ctx context.Context, l *ledger.Ledger, stream string) (string,
 		return "", err
 	}
 	for _, h := range list {
-		if origin := proof.Origin(stream, h.Incarnation.String()); len(h.Note) > len(origin) && string(h.Note[:len(origin)]) == origin {
+		if origin, ok := originIn(h, stream); ok {
 			return origin, nil
 		}
 	}

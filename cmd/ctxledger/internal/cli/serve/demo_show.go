@@ -59,7 +59,7 @@ func demoEvidence(ctx context.Context, a *cli.App, i *instance.Instance, data, s
 		return "", errors.Join(err, errors.New("nothing is known about the demo's session"))
 	}
 	scope := pack.Scope{Kind: pack.ScopeSession, Tenant: places[0].Tenant, Session: session}
-	made, err := packs.ExportPack(ctx, a, i.Ledger, data, scope, packs.ExportFlags{Out: path})
+	made, err := packs.ExportPack(ctx, a, i.Ledger, nil, data, scope, packs.ExportFlags{Out: path})
 	if err != nil {
 		return "", err
 	}

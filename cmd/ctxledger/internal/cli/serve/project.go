@@ -110,7 +110,11 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return err
 	}
-	l, err := a.OpenMigrated(ctx)
+	partitions, err := streamio.ReadPartitions(ctx, js)
+	if err != nil {
+		return cli.Quietly(ctx, err)
+	}
+	ledgers, err := openLedgers(ctx, a, js)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
@@ -122,15 +126,14 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return err
 	}
-	c := projector.DefaultConfig(js, l)
+	c := projector.DefaultConfig(js, ledgers[0])
+	if len(ledgers) > 1 {
+		c.Shards = ledgers
+	}
 	c.Ring, c.Signing = ring, heads.Heads()
 	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.Log()
 	if listener != nil {
 		c.Metrics = metrics.New()
-	}
-	partitions, err := streamio.ReadPartitions(ctx, js)
-	if err != nil {
-		return cli.Quietly(ctx, err)
 	}
 	k := instance.Keeper{Config: c, Partitions: partitions, Pause: time.Minute}
 	if listener != nil && !untilCaughtUp { // ending would take the alarm away
@@ -139,7 +142,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err := k.Start(); err != nil {
 		return err
 	}
-	process := status.Process{Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: l.Ping}
+	process := status.Process{Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: pingAll(ledgers)}
 	if listener != nil {
 		process.Metrics = status.NewRegistry(c.Metrics)
 		defer status.Serve(listener, process).Close()

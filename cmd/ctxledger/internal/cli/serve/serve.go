@@ -12,10 +12,13 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/packs"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -33,7 +36,9 @@ func ServeCommand(a *cli.App) *cobra.Command {
 		Long: `Serve the explorer and the read API until interrupted. The explorer shows sessions in a
 browser: the window call by call, what filled it, what was left out, and what it cost.
 "ctxledger up" contains the same server. Use serve for a ledger whose servers run
-elsewhere. The pages read only, as a user that may only read where there is one.
+elsewhere. The pages read only, as a user that may only read where there is one. The
+evidence page makes packs with the key of the data folder, and verifies uploaded ones;
+that a pack was made becomes a fact.
 
 Programs publish CloudEvents with POST /v1/events, in binary, structured and batch mode.
 The answer follows the acknowledgment of JetStream and has a verdict for each event. With
@@ -94,17 +99,18 @@ func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) e
 	if _, err := a.Addresses(); err != nil {
 		return err
 	}
+	connect := func() (jetstream.JetStream, error) { return a.ConnectNATS() }
 	pages := pagesOf(a, func() (string, error) {
 		found, err := a.Addresses()
 		return found.ReaderDSN, err
-	})
+	}, connect)
 	defer pages.Close()
 	telemetry := wire.NewTelemetry(ctx, a, func() (string, error) {
 		found, err := a.Addresses()
 		return found.NATSURL, err
 	})
 	defer telemetry.Close()
-	door := &events{app: a, telemetry: telemetry, connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }}
+	door := &events{app: a, telemetry: telemetry, connect: connect}
 	handler := status.Handler(status.Process{
 		Projectors: func() []status.Projector { return nil }, NATS: door.isConnected, ClickHouse: pages.ping,
 		Metrics: status.NewRegistry(metrics.New()), Pages: withEvents(pages, door), Guard: guardOf(a, who, tokens).Wrap,
@@ -156,9 +162,12 @@ type pages struct {
 	ledger *ledger.Ledger
 }
 
-func pagesOf(a *cli.App, dsn func() (string, error)) *pages {
+func pagesOf(a *cli.App, dsn func() (string, error), connect func() (jetstream.JetStream, error)) *pages {
 	p := &pages{dsn: dsn}
-	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log(), SQL: a.Flags.ClickHouse != ""})
+	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log(), SQL: a.Flags.ClickHouse != "", Keys: func() (note.Verifiers, error) {
+		ring, err := keyfile.ReadRing(a.Flags.Data)
+		return ring.Verifiers(), err
+	}, Packs: packs.Server{Data: a.Flags.Data, Connect: connect}})
 	return p
 }
 

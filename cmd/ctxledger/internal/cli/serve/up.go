@@ -202,13 +202,14 @@ func attend(ctx context.Context, a *cli.App, i *instance.Instance, listener net.
 		}
 	}
 	found = addressesOf(a, i, listener.Addr(), data)
-	pages := pagesOf(a, func() (string, error) { return found.ReaderDSN, nil })
+	connect := func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }
+	pages := pagesOf(a, func() (string, error) { return found.ReaderDSN, nil }, connect)
 	telemetry := wire.NewTelemetry(ctx, a, func() (string, error) { return found.NATSURL, nil })
 	server := status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
 		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
 		Guard: guardOf(a, accessFlags{}, nil).Wrap,
-		Pages: withEvents(pages, &events{app: a, telemetry: telemetry, connect: func() (jetstream.JetStream, error) { return jetstream.New(i.NATS) }}),
+		Pages: withEvents(pages, &events{app: a, telemetry: telemetry, connect: connect}),
 	})
 	return found, func() {
 		server.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -223,6 +224,36 @@ func (b *Browser) Screenshot(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return png
+}
+
+// Drag presses the mouse on one element of the current page, and releases it on another.
+func (b *Browser) Drag(t *testing.T, from, to string) {
+	t.Helper()
+	at := func(selector string) (x, y float64) {
+		place := Eval[[]float64](t, b, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`, selector))
+		return place[0], place[1]
+	}
+	fromX, fromY := at(from)
+	toX, toY := at(to)
+	for _, e := range []input.DispatchMouseEventParams{
+		{Type: input.DispatchMouseEventTypeMouseMoved, X: fromX, Y: fromY},
+		{Type: input.DispatchMouseEventTypeMousePressed, X: fromX, Y: fromY, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1},
+		{Type: input.DispatchMouseEventTypeMouseMoved, X: (fromX + toX) / 2, Y: (fromY + toY) / 2, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: input.DispatchMouseEventTypeMouseMoved, X: toX, Y: toY, Button: input.MouseButtonLeft, Buttons: 1},
+		{Type: input.DispatchMouseEventTypeMouseReleased, X: toX, Y: toY, Button: input.MouseButtonLeft, ClickCount: 1},
+	} {
+		if _, err := chromedp.Call(b.tab, input.DispatchMouseEvent, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Until waits until an expression in the current page is true.
+func (b *Browser) Until(t *testing.T, expression string) {
+	t.Helper()
+	if _, err := chromedp.Run(b.tab, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
+		t.Errorf("%s does not become true: %v", expression, err)
+	}
 }
 
 // Await waits until the browser is at an address.

@@ -28,8 +28,9 @@ type BillChart struct {
 	Columns []Column
 }
 
-// DrawBill returns the drawing of the prompt cache. ok is false if nothing is known about it.
-func (t Thread) DrawBill() (b BillChart, ok bool) {
+// DrawBill returns the drawing of the prompt cache, whose columns begin at x as those of
+// [Thread.Draw]. ok is false if nothing is known about it.
+func (t Thread) DrawBill(x float64) (b BillChart, ok bool) {
 	for _, c := range t.Calls {
 		b.Billed = b.Billed || c.Billed != nil && (c.Read != nil || c.Written != nil)
 		ok = ok || c.Prefix != nil
@@ -43,15 +44,11 @@ func (t Thread) DrawBill() (b BillChart, ok bool) {
 		top = max(top, sum(b.parts(c)))
 	}
 	shapes := make(map[string]*path)
-	step := min(Width/float64(len(groups)), 48)
-	space := 0.6
-	if step < 4 {
-		space = 0.2
-	}
+	begin, step, space := steps(len(groups), x)
 	lastLabel := -1000.0
 	for i, calls := range groups {
 		c := largest(calls)
-		x, y := float64(i)*step, BillHeight
+		x, y := begin+float64(i)*step, BillHeight
 		for j, n := range b.parts(c) {
 			height := BillHeight * float64(n) / float64(max(1, top))
 			class := buckets[j]

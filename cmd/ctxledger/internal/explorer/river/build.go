@@ -13,6 +13,7 @@ type Answers struct {
 	Session    answer.Row   // of sessions
 	Calls      []answer.Row // of river
 	Layers     []answer.Row // of call-layers
+	Corrected  []answer.Row // of corrected-windows
 	Boundaries []answer.Row // of compaction-boundaries
 	Gaps       []answer.Row // of gaps
 	Redactions []answer.Row // of redactions
@@ -41,6 +42,10 @@ func Of(a Answers) River {
 		k := recordKey{callKey{row.Text("turn_id"), row.Text("call_id")}, row.Moment("event_time").UnixNano()}
 		layers[k] = append(layers[k], row)
 	}
+	corrected := make(map[recordKey]answer.Row)
+	for _, row := range a.Corrected {
+		corrected[recordKey{callKey{row.Text("turn_id"), row.Text("call_id")}, row.Moment("event_time").UnixNano()}] = row
+	}
 	withheld, gaps := count(a.Redactions), count(a.Gaps)
 	var calls []Call
 	recorded, unexplained := make(map[string]bool), false
@@ -49,6 +54,9 @@ func Of(a Answers) River {
 		k := callKey{c.Turn, c.Call}
 		own := layers[recordKey{k, c.At.UnixNano()}]
 		stack(&c, own)
+		if row := corrected[recordKey{k, c.At.UnixNano()}]; row != nil {
+			c.Corrected, c.CorrectedError = row.Number("corrected_tokens"), row.Float("corrected_error")
+		}
 		c.Withheld, c.Gaps = withheld[k], gaps[k]
 		if c.Top() == 0 {
 			r.Windowless++
@@ -101,6 +109,8 @@ func callOf(row answer.Row) Call {
 		Prefix: row.Number("prefix_tokens"), Fresh: row.Number("new_tokens"), Again: row.Number("penalty_tokens"),
 		Lost: row.Number("lost_tokens"), Cause: row.Text("cause"), Pause: row.Float("gap_seconds"),
 		Cost: row.Float("recorded_cost"), Currency: row.Text("recorded_currency"),
+		Threshold: row.Number("threshold_tokens"), BreakCost: row.Float("break_cost"), Reason: row.Text("cache_miss_reason"),
+		Fidelity: row.Text("fidelity"), Coverage: row.Text("coverage"), Lacks: row.Texts("coverage_reasons"),
 	}
 	if c.Cost == nil {
 		c.Cost, c.Currency = row.Float("at_least_cost"), row.Text("priced_currency")
@@ -210,9 +220,10 @@ func (t *Thread) place(c Cut, next string) {
 }
 
 // markChildren counts the child runs at the call that was the last of the parent run before the
-// child's first call.
+// child's first call, and notes that call at the child.
 func markChildren(r *River) {
-	for _, child := range r.Threads {
+	for c := range r.Threads {
+		child := &r.Threads[c]
 		if child.ParentRun == "" {
 			continue
 		}
@@ -222,6 +233,7 @@ func markChildren(r *River) {
 			for j := len(t.Calls) - 1; j >= 0 && t.Calls[j].Run == child.ParentRun; j-- {
 				if !t.Calls[j].At.After(began) {
 					t.Calls[j].ChildRuns++
+					child.Began = t.Calls[j].Number
 					break
 				}
 			}

@@ -42,24 +42,29 @@ type Chart struct {
 	Grid      []Tick
 	Times     []Tick
 	Limit     *Tick  // the model's limit, nil if unknown or far above the chart
+	Threshold *Tick  // the size above which the runtime shortens the window, nil if unknown or above the chart
 	FarLimit  *int64 // a limit far above the chart
-	LimitPath string
 	Estimate  string // path of the estimate where it leaves the bill
+	Corrected string // path of the corrected estimates
 	Cuts      []CutMark
 	Marks     []MarkRow
 	Base      float64 // height of the columns
 	Height    float64 // with the marks below the axis
 }
 
-// Draw returns the chart of a thread, whose columns are as high as given.
-func (t Thread) Draw(height float64) Chart {
+// Draw returns the chart of a thread, whose columns are as high as given and begin at x. If there is
+// little room on the right of x, they begin earlier.
+func (t Thread) Draw(height, x float64) Chart {
 	ch := Chart{Thread: t, Base: height}
 	groups := group(t.Calls, mostColumns)
-	var top, limit int64
+	var top, limit, threshold int64
 	for _, c := range t.Calls {
-		top = max(top, c.Top(), c.estimate())
+		top = max(top, c.Top(), c.estimate(), c.corrected())
 		if c.Limit != nil {
 			limit = max(limit, *c.Limit)
+		}
+		if c.Threshold != nil {
+			threshold = *c.Threshold
 		}
 	}
 	scale := top
@@ -67,7 +72,7 @@ func (t Thread) Draw(height float64) Chart {
 	case limit > 0 && limit <= 3*top:
 		scale = max(top, limit)
 	case limit > 0:
-		ch.FarLimit = &limit
+		ch.FarLimit = new(limit)
 		limit = 0
 	}
 	scale = max(1, scale+scale/25)
@@ -80,7 +85,10 @@ func (t Thread) Draw(height float64) Chart {
 	if limit > 0 {
 		ch.Limit = &Tick{y(float64(limit)), "model limit " + Short(limit)}
 	}
-	addColumns(&ch, groups, y)
+	if threshold > 0 && threshold <= scale && threshold != limit {
+		ch.Threshold = &Tick{y(float64(threshold)), "shortened from " + Short(threshold)}
+	}
+	addColumns(&ch, groups, x, y)
 	addTimes(&ch)
 	addCuts(&ch)
 	addMarks(&ch, groups)
@@ -93,6 +101,14 @@ func (c Call) estimate() int64 {
 		return 0
 	}
 	return c.layered
+}
+
+// corrected is the corrected estimate, 0 if there is none.
+func (c Call) corrected() int64 {
+	if c.Corrected == nil {
+		return 0
+	}
+	return max(0, *c.Corrected)
 }
 
 func abs(v float64) float64 { return max(v, -v) }
@@ -119,17 +135,30 @@ func largest(calls []Call) Call {
 	return best
 }
 
-func addColumns(ch *Chart, groups [][]Call, y func(float64) float64) {
-	step := min(Width/float64(max(1, len(groups))), 48)
-	space := 0.6
+// widestColumn and leastColumn are the limits of the width of a column that begins under another call.
+const (
+	widestColumn = 48.0
+	leastColumn  = 10.0
+)
+
+// steps returns where n columns begin, their distance and the space between two.
+func steps(n int, x float64) (begin, step, space float64) {
+	n = max(1, n)
+	begin = max(0, min(x, Width-float64(n)*leastColumn))
+	step = min((Width-begin)/float64(n), widestColumn)
 	if step < 4 {
-		space = 0.2
+		return begin, step, 0.2
 	}
+	return begin, step, 0.6
+}
+
+func addColumns(ch *Chart, groups [][]Call, x float64, y func(float64) float64) {
+	begin, step, space := steps(len(groups), x)
 	shapes := make(map[Layer]*path)
-	var estimate path
+	var estimate, corrected path
 	for i, calls := range groups {
 		c := largest(calls)
-		x, width := float64(i)*step, step-space
+		x, width := begin+float64(i)*step, step-space
 		var base float64
 		if len(c.Bands) == 0 {
 			c.Bands = []Band{{Unexplained, c.Top(), float64(c.Top())}}
@@ -145,9 +174,12 @@ func addColumns(ch *Chart, groups [][]Call, y func(float64) float64) {
 		if e := c.estimate(); e > 0 {
 			estimate.rectangle(x, y(float64(e)), width, 1.2)
 		}
+		if e := c.corrected(); e > 0 {
+			corrected.rectangle(x, y(float64(e)), width, 1.2)
+		}
 		ch.Columns = append(ch.Columns, Column{X: x, Width: step, Top: y(base), Call: c, Last: calls[len(calls)-1].Number})
 	}
-	ch.Estimate = estimate.String()
+	ch.Estimate, ch.Corrected = estimate.String(), corrected.String()
 	for _, l := range Layers {
 		if s := shapes[l]; s != nil {
 			ch.Bands = append(ch.Bands, Shape{"l-" + string(l), s.String()})
@@ -174,8 +206,10 @@ func addTimes(ch *Chart) {
 		if format != "" {
 			text = c.Call.At.UTC().Format(format)
 		}
-		ch.Times = append(ch.Times, Tick{c.X, text})
-		last = c.X
+		if n := len(ch.Times); n == 0 || ch.Times[n-1].Text != text {
+			ch.Times = append(ch.Times, Tick{c.X, text})
+			last = c.X
+		}
 	}
 }
 
@@ -184,7 +218,7 @@ func addTimes(ch *Chart) {
 func addCuts(ch *Chart) {
 	for _, cut := range ch.Thread.Cuts {
 		if cut.IsCompaction() && cut.Next > 0 {
-			ch.Cuts = append(ch.Cuts, CutMark{X: ch.at(cut.Next), Cut: cut})
+			ch.Cuts = append(ch.Cuts, CutMark{X: ch.At(cut.Next), Cut: cut})
 		}
 	}
 	previous := 0.0
@@ -219,8 +253,8 @@ func known(n *int64) string {
 	return Short(*n)
 }
 
-// at returns the left side of the column that holds the call.
-func (ch Chart) at(number int) float64 {
+// At returns the left side of the column that holds the call.
+func (ch Chart) At(number int) float64 {
 	for _, c := range ch.Columns {
 		if c.Last >= number {
 			return c.X

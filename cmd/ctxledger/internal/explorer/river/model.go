@@ -9,16 +9,23 @@ type Call struct {
 	Agent, Turn, Call      string
 	Attempt, Model         string
 	At                     time.Time
-	Limit                  *int64 // tokens of the model's window
-	Billed, Estimated      *int64 // tokens of the window
-	Read, Written, Neither *int64 // billed tokens by cache bucket
-	Prefix, Fresh, Again   *int64 // estimated tokens: kept, new, computed again
-	Lost                   *int64 // tokens that were in the cache and were not read
+	Limit                  *int64   // tokens of the model's window
+	Billed, Estimated      *int64   // tokens of the window
+	Corrected              *int64   // estimated tokens, corrected by other bills of the session
+	CorrectedError         *float64 // (corrected − billed) / billed
+	Read, Written, Neither *int64   // billed tokens by cache bucket
+	Prefix, Fresh, Again   *int64   // estimated tokens: kept, new, computed again
+	Lost                   *int64   // tokens that were in the cache and were not read
 	Cause                  string
 	Pause                  *float64 // seconds since the previous call
 	Cost                   *float64 // recorded, or by the price list
 	AtLeast                bool     // Cost is a lower bound: a count is not known or not final
 	Currency               string
+	Threshold              *int64   // tokens above which the runtime shortens the window
+	BreakCost              *float64 // part of Cost that a break of the cache caused
+	Reason                 string   // why the cache broke, by the provider; empty if it gave none
+	Fidelity, Coverage     string   // how the call is known, and whether its record has all
+	Lacks                  []string // why the coverage is partial
 	Bands                  []Band
 	Withheld, Gaps, Elided int // facts about this call
 	ChildRuns              int
@@ -54,6 +61,15 @@ func (c Call) Unexplained() *int64 {
 	return new(max(0, *c.Billed-c.layered))
 }
 
+// PaidAgain returns the tokens that were lost from the cache and computed again, as billed. What left the
+// window was lost and not computed again. It is nil without a bill.
+func (c Call) PaidAgain() *int64 {
+	if c.Lost == nil || c.Billed == nil || c.Read == nil {
+		return nil
+	}
+	return new(max(0, min(*c.Lost, *c.Billed-*c.Read)))
+}
+
 // Layered returns the estimated tokens of all layers of known size.
 func (c Call) Layered() int64 { return c.layered }
 
@@ -75,6 +91,7 @@ func (c Cut) IsCompaction() bool { return c.Kind == "compact_boundary" }
 // Thread holds the calls of one thread, in order.
 type Thread struct {
 	ID, Run, ParentRun, Agent string
+	Began                     int // number of the call that began this child run, 0 if none is known
 	Calls                     []Call
 	Cuts                      []Cut
 }

@@ -91,7 +91,7 @@ func TestManyCallsShareColumns(t *testing.T) {
 		bills[i], layers[i] = 1000, 10
 	}
 	bills[1234] = 90_000
-	ch := Of(session(bills, layers)).Threads[0].Draw(MainHeight)
+	ch := Of(session(bills, layers)).Threads[0].Draw(MainHeight, 0)
 	if len(ch.Columns) > mostColumns {
 		t.Errorf("there are %d columns", len(ch.Columns))
 	}
@@ -122,7 +122,7 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 			}
 		}
 		thread := Of(a).Threads[0]
-		ch := thread.Draw(MainHeight)
+		ch := thread.Draw(MainHeight, 0)
 		for i, m := range ch.Cuts {
 			if m.Text == "" {
 				continue
@@ -131,7 +131,7 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 				t.Fatalf("the label %q ends at %.0f, the next cut is at %.0f", m.Text, end, ch.Cuts[i+1].X)
 			}
 		}
-		bill, ok := thread.DrawBill()
+		bill, ok := thread.DrawBill(0)
 		if !ok {
 			t.Fatal("there is a bill, but no drawing")
 		}

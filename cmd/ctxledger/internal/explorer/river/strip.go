@@ -15,7 +15,8 @@ type StripBlock struct {
 }
 
 // Strip is a window with its blocks side by side in the order of the model. The width of a block
-// is its share of the bill, or of the estimate of a window without a bill.
+// is its share of the bill, or of the estimate of a window without a bill. Boxes after the window stand
+// for what was left out.
 type Strip struct {
 	Blocks     []StripBlock
 	Shapes     []Shape
@@ -29,7 +30,34 @@ type Strip struct {
 	Fresh      string  // path of new blocks
 	Unknown    int     // blocks of unknown size, which have no width
 	Total      int64   // tokens of the whole width
+	Ghosts     []Ghost
+	Same       *float64 // where the part ends that another window has, too; nil if not marked
+
+	unit float64 // width of a token
 }
+
+// Marked returns a strip with a mark at the end of the first blocks of so many tokens. Nil marks
+// nothing.
+func Marked(s Strip, tokens *int64) Strip {
+	if tokens != nil && s.unit > 0 {
+		s.Same = new(s.Rest + float64(*tokens)*s.unit)
+	}
+	return s
+}
+
+// Ghost is a box for candidates that were left out for one reason. A record does not say where in the
+// window they would have been, so the boxes are at the end.
+type Ghost struct {
+	X, Width float64
+	Items    int64
+	Reason   string
+}
+
+// The measures of a ghost and of the space between the window and the ghosts.
+const (
+	ghostWidth = 34.0
+	ghostSpace = 10.0
+)
 
 // DrawStrip returns the strip of a window for the model.
 func DrawStrip(w windowview.Window) Strip {
@@ -54,7 +82,15 @@ func DrawStrip(w windowview.Window) Strip {
 	if s.Total == 0 {
 		return s
 	}
-	unit := Width / float64(max(s.Total, held))
+	room := Width
+	if n := len(w.OmissionReasons); n > 0 {
+		room -= ghostSpace + float64(n)*ghostWidth
+		for i, o := range w.OmissionReasons {
+			s.Ghosts = append(s.Ghosts, Ghost{room + ghostSpace + float64(i)*ghostWidth, ghostWidth - 4, o.Items, o.Reason})
+		}
+	}
+	unit := room / float64(max(s.Total, held))
+	s.unit = unit
 	s.Rest = float64(max(0, s.Difference)) * unit
 	shapes := make(map[Layer]*path)
 	var hatched, masked, fresh path
@@ -92,7 +128,7 @@ func DrawStrip(w windowview.Window) Strip {
 	}
 	s.Hatched, s.Masked, s.Fresh = hatched.String(), masked.String(), fresh.String()
 	if w.CacheRead != nil && *w.CacheRead > 0 && w.Billed != nil {
-		s.CacheRead, s.Cache = *w.CacheRead, min(Width, float64(*w.CacheRead)*Width/float64(max(s.Total, *w.CacheRead)))
+		s.CacheRead, s.Cache = *w.CacheRead, min(room, float64(*w.CacheRead)*room/float64(max(s.Total, *w.CacheRead)))
 	}
 	return s
 }

@@ -133,10 +133,10 @@ func problemOf(err error) (status int, code string, near []string) {
 		return http.StatusBadRequest, "wrong_request", nil
 	case errors.Is(err, read.ErrNotMigrated):
 		return http.StatusServiceUnavailable, "not_migrated", nil
-	case errors.Is(err, ledger.ErrUnreachable):
-		return http.StatusServiceUnavailable, "unreachable", nil
 	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "limit", nil
+	case isAway(err):
+		return http.StatusServiceUnavailable, "unreachable", nil
 	}
 	return http.StatusInternalServerError, "failed", nil
 }
@@ -274,6 +274,9 @@ func readWindow(r *http.Request, l *ledger.Ledger, p source.Place, turn, call st
 	w, found, err := answer.Window(r.Context(), l, map[string]string{"tenant": p.Tenant, "session_id": p.Session, "turn_id": turn, "call_id": call})
 	if err == nil && !found {
 		err = &source.UnknownError{Kind: "turn", ID: turn}
+	}
+	if err == nil {
+		err = answer.Correct(r.Context(), l, p.Tenant, &w)
 	}
 	return w, err
 }

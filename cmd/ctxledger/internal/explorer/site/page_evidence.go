@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/translog"
@@ -20,17 +24,54 @@ func (s *site) evidence(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if tenant := r.URL.Query().Get("tenant"); tenant != "" {
 		arguments["tenant"] = tenant
 	}
-	heads, err := headsOf(r, l)
-	if err != nil {
-		return shown{}, err
+	rest := func() (any, error) {
+		content := view.EvidencePage{Tenant: arguments["tenant"]}
+		content.Sub = "this page proves nothing; a pack does, without this server"
+		content.Buttons, content.Why = s.offersPacks(r)
+		var heads view.Table
+		var complete, answered []view.Table
+		g, ctx := errgroup.WithContext(r.Context())
+		r := r.WithContext(ctx)
+		g.Go(func() (err error) { heads, err = headsOf(r, l); return err })
+		g.Go(func() (err error) { complete, err = completeness(r, l, &content); return err })
+		g.Go(func() (err error) {
+			answered, err = tables(r, l, arguments, "checks", "redactions-by-policy", "erasures", "quarantine-by-code")
+			return err
+		})
+		err := g.Wait()
+		content.Tables = slices.Concat([]view.Table{heads}, complete, answered)
+		return content, err
 	}
-	const sub = "this page proves nothing; `ctxledger evidence export --session S --out pack` makes a pack, and `ctxledger evidence verify pack --key ledger.pub` proves it without a server"
-	out, err := tables(r, l, "evidence", "Evidence", sub, arguments, "checks", "redactions-by-policy", "quarantine-by-code")
-	if content, ok := out.page.Content.(view.TablesPage); ok {
-		content.Tables = append([]view.Table{heads}, content.Tables...)
-		out.page.Content = content
+	return shown{kind: "evidence", page: view.Page{Title: "Evidence", Nav: "evidence"}, rest: rest}, nil
+}
+
+// offersPacks reports whether the page has buttons, or else why not.
+func (s *site) offersPacks(r *http.Request) (bool, string) {
+	switch {
+	case !access.Of(r.Context()).May(access.Evidence):
+		return false, "Your token has no role `evidence`."
+	case s.Packs == nil || s.Keys == nil:
+		return false, "This server makes no packs."
 	}
-	return out, err
+	if _, err := s.Keys(); err != nil {
+		return false, "This server has no key of the ledger, so that it cannot sign a pack."
+	}
+	return true, ""
+}
+
+// completeness returns the table for the session of the address, or for the newest one.
+func completeness(r *http.Request, l *ledger.Ledger, content *view.EvidencePage) ([]view.Table, error) {
+	content.Session = r.URL.Query().Get("session")
+	if content.Session == "" {
+		newest, err := answer.Ask(r.Context(), l, "sessions", map[string]string{"tenant": content.Tenant, "limit": "1"})
+		if err != nil || len(newest) == 0 {
+			return nil, err
+		}
+		content.Session = newest[0].Text("session_id")
+	}
+	t, err := table(r, l, "completeness", map[string]string{"tenant": content.Tenant, "session_id": content.Session})
+	t.Name = "Are all facts of session " + view.Line(content.Session) + " there?"
+	return []view.Table{t}, err
 }
 
 // headsOf returns the newest head of each log, as the ledger stores it. The page verifies no

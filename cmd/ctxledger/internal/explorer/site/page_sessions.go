@@ -1,6 +1,8 @@
 package site
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
@@ -43,15 +47,21 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
+	peaks, err := peaksOf(r.Context(), l, q.Get("tenant"), rows)
+	if err != nil {
+		return shown{}, err
+	}
 	content := view.SessionsPage{Empty: "No session is recorded yet", Agent: q.Get("agent"), Model: q.Get("model"), Day: q.Get("day")}
 	for _, row := range rows {
 		content.Agents = append(content.Agents, row.Texts("agents")...)
 		content.Models = append(content.Models, row.Texts("models")...)
 		id, tenant := row.Text("session_id"), row.Text("tenant")
-		content.Rows = append(content.Rows, view.SessionRow{
+		listed := view.SessionRow{
 			Row: row, ID: id, Href: hrefOf("session", id, tenant, ""), Read: view.ReadShare(row), Live: isLive(row),
 			Agents: ui.Shorten(strings.Join(row.Texts("agents"), ", "), 40), Models: ui.Shorten(strings.Join(row.Texts("models"), ", "), 60),
-		})
+		}
+		listed.AddPeak(peaks[source.Place{Tenant: tenant, Session: id}])
+		content.Rows = append(content.Rows, listed)
 	}
 	if content.Agent != "" {
 		content.Agents = append(content.Agents, content.Agent)
@@ -72,6 +82,37 @@ func (s *site) sessions(r *http.Request, l *ledger.Ledger) (shown, error) {
 		content.Next = with("/", q)
 	}
 	return shown{kind: "sessions", page: view.Page{Title: "Sessions", Nav: "sessions", Content: content}}, nil
+}
+
+// nearest offers ids that begin like an unknown one.
+func nearest(r *http.Request, l *ledger.Ledger, id string) (shown, error) {
+	near, err := source.Near(r.Context(), l, r.URL.Query().Get("tenant"), "", id)
+	if err != nil || len(near) == 0 {
+		return shown{}, cmp.Or(err, error(&source.UnknownError{Kind: "id", ID: id}))
+	}
+	content := view.ErrorPage{Heading: "Unknown id", Text: "Nothing is known about the id " + id + "."}
+	for _, f := range near {
+		content.Links = append(content.Links, view.Link{Href: hrefOf(f.Kind, f.ID, f.Place.Tenant, f.Place.Session), Text: f.ID})
+	}
+	return shown{kind: "error", status: http.StatusNotFound, page: view.Page{Title: content.Heading, Nav: "sessions", Search: ui.Safe(id), Content: content}}, nil
+}
+
+// peaksOf reads the windows of the listed sessions.
+func peaksOf(ctx context.Context, l *ledger.Ledger, tenant string, rows []answer.Row) (map[source.Place]answer.Row, error) {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.Text("session_id")
+	}
+	text, err := json.Marshal(ids)
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	found, err := answer.Ask(ctx, l, "session-peaks", map[string]string{"sessions": string(text), "tenant": tenant})
+	peaks := make(map[source.Place]answer.Row)
+	for _, row := range found {
+		peaks[source.Place{Tenant: row.Text("tenant"), Session: row.Text("session_id")}] = row
+	}
+	return peaks, err
 }
 
 // last goes to the newest session that has a fact after the time "since". Until there is one, the
@@ -118,7 +159,11 @@ func (s *site) search(r *http.Request, l *ledger.Ledger) (shown, error) {
 	}
 	switch len(found) {
 	case 0:
-		return shown{}, &source.UnknownError{Kind: "id", ID: id}
+		places, err := source.Item(r.Context(), l, r.URL.Query().Get("tenant"), id)
+		if err != nil || len(places) > 0 {
+			return shown{redirect: hrefOf("item", id, r.URL.Query().Get("tenant"), "")}, err
+		}
+		return nearest(r, l, id)
 	case 1:
 		return shown{redirect: hrefOf(found[0].Kind, found[0].ID, found[0].Place.Tenant, found[0].Place.Session)}, nil
 	}

@@ -6,9 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -23,6 +27,11 @@ func table(r *http.Request, l *ledger.Ledger, name string, arguments map[string]
 	if err != nil {
 		return view.Table{}, err
 	}
+	return tableOf(q, rows, arguments), nil
+}
+
+// tableOf returns the answer to a query as a table.
+func tableOf(q queries.Query, rows []answer.Row, arguments map[string]string) view.Table {
 	t := view.Table{Name: q.Title, About: q.About}
 	columns := slices.DeleteFunc(slices.Clone(q.Columns), func(c queries.Column) bool { return view.Quiet(c.Name) && arguments[c.Name] != "" })
 	for _, c := range columns {
@@ -44,7 +53,7 @@ func table(r *http.Request, l *ledger.Ledger, name string, arguments map[string]
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	return t, nil
+	return t
 }
 
 // longText is the number of characters from which a text gets a wide column.
@@ -63,17 +72,19 @@ func classOf(c queries.Column, text string) string {
 	return ""
 }
 
-// tables is a page of the answers of several queries.
-func tables(r *http.Request, l *ledger.Ledger, nav, heading, sub string, arguments map[string]string, names ...string) (shown, error) {
-	content := view.TablesPage{Heading: heading, Sub: sub}
-	for _, name := range names {
-		t, err := table(r, l, name, arguments)
-		if err != nil {
-			return shown{}, err
-		}
-		content.Tables = append(content.Tables, t)
+// tables asks several named queries for a page, two at a time.
+func tables(r *http.Request, l *ledger.Ledger, arguments map[string]string, names ...string) ([]view.Table, error) {
+	list := make([]view.Table, len(names))
+	g, ctx := errgroup.WithContext(r.Context())
+	g.SetLimit(2)
+	r = r.WithContext(ctx)
+	for i, name := range names {
+		g.Go(func() (err error) {
+			list[i], err = table(r, l, name, arguments)
+			return err
+		})
 	}
-	return shown{kind: "table", page: view.Page{Title: heading, Nav: nav, Content: content}}, nil
+	return list, g.Wait()
 }
 
 // compactions shows what the compactions of a session kept and lost.
@@ -83,8 +94,35 @@ func (s *site) compactions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	arguments := map[string]string{"session_id": p.Session, "tenant": known.Text("tenant")}
-	return tables(r, l, "sessions", "Compactions", "session "+p.Session, arguments, "compaction-quality", "compaction-boundaries", "compaction-lineage", "elided-then-read")
+	p.Tenant = known.Text("tenant")
+	arguments := map[string]string{"session_id": p.Session, "tenant": p.Tenant}
+	content := view.CompactionsPage{Session: hrefOf("session", p.Session, p.Tenant, ""), ID: p.Session}
+	var answers river.Answers
+	names := []string{"compaction-quality", "compaction-lineage", "compacted-then-read"}
+	rows := make([][]answer.Row, len(names))
+	g, ctx := errgroup.WithContext(r.Context())
+	g.SetLimit(2)
+	g.Go(func() (err error) {
+		answers, err = source.Answers(ctx, l, known)
+		return err
+	})
+	for i, name := range names {
+		g.Go(func() (err error) {
+			rows[i], err = answer.Ask(ctx, l, name, arguments)
+			return err
+		})
+	}
+	g.Go(func() (err error) {
+		content.Tables, err = tables(r.WithContext(ctx), l, arguments, "elided-then-read", "compaction-boundaries", "goals-kept")
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return shown{}, err
+	}
+	content.Cuts, content.Keys = view.CompactionsOf(answers, rows[0], rows[1], rows[2],
+		func(c river.Call) string { return callHref(p.Tenant, p.Session, c.Turn, c.Call) },
+		func(turn, item string) string { return itemHref(p, turn)(item) })
+	return shown{kind: "compactions", page: view.Page{Title: "Compactions", Nav: "sessions", Content: content}}, nil
 }
 
 // questions lists the catalogue.
@@ -122,11 +160,13 @@ func (s *site) question(r *http.Request, l *ledger.Ledger) (shown, error) {
 		content.Fields = append(content.Fields, view.Field{Parameter: p, Value: value})
 	}
 	if ready && given.Get("run") != "" {
-		t, err := table(r, l, name, arguments)
+		rows, err := answer.Ask(r.Context(), l, name, arguments)
 		if err != nil {
 			return shown{}, err
 		}
-		t.Name, t.About = "Answer", ""
+		content.Plot = view.PlotOf(q, rows)
+		t := tableOf(q, rows, arguments)
+		t.Name, t.About = "Answer", ui.Plural(len(rows), "row")
 		content.Tables = []view.Table{t}
 		values := url.Values{}
 		for k, v := range arguments {

@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,7 +11,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
@@ -28,6 +32,10 @@ type Config struct {
 	// SQL allows statements of one's own, to requests without a token, if the ledger's user may only
 	// read.
 	SQL bool
+	// Keys returns the public keys of the ledger's log. With nil the pages prove nothing.
+	Keys func() (note.Verifiers, error)
+	// Packs makes and verifies evidence packs. With nil the evidence page has no buttons.
+	Packs Packs
 	// Log reports errors that no request explains. Nil discards them.
 	Log *slog.Logger
 }
@@ -42,6 +50,8 @@ const mostRows = 200_000
 type site struct {
 	Config
 	streams chan struct{} // one element for each open event stream
+	shared  shared
+	pace    pace
 }
 
 // New returns the handler of a site.
@@ -49,13 +59,14 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &site{Config: c, streams: make(chan struct{}, mostStreams)}
+	s := &site{Config: c, streams: make(chan struct{}, mostStreams), pace: defaultPace}
 	mux := http.NewServeMux()
 	for pattern, page := range map[string]page{
 		"GET /{$}":                     s.sessions,
 		"GET /last":                    s.last,
 		"GET /s/{session}":             s.session,
 		"GET /s/{session}/compactions": s.compactions,
+		"GET /s/{session}/calls":       s.calls,
 		"GET /t/{turn}":                s.turn,
 		"GET /c/{call}":                s.call,
 		"GET /i/{item}":                s.item,
@@ -72,6 +83,9 @@ func New(c Config) http.Handler {
 	mux.Handle("GET /assets/", http.FileServerFS(view.Assets))
 	mux.HandleFunc("GET /events/s/{session}", s.follow)
 	s.api(mux)
+	if c.Packs != nil {
+		(&packs{Packs: c.Packs, site: s, busy: make(chan struct{}, 1)}).register(mux)
+	}
 	return s.secure(mux)
 }
 
@@ -80,7 +94,8 @@ type shown struct {
 	kind     string // of the template
 	page     view.Page
 	redirect string
-	// rest reads the content of a page of the kind "session", whose head is ready. Nil if page has it.
+	status   int // of the page; 0 means 200
+	// rest reads the content of a page that can be written in parts ([view.RestOf]). Nil if page has it.
 	rest func() (any, error)
 }
 
@@ -154,7 +169,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, out shown, err erro
 		}
 		out.page.Content, err = out.rest()
 	}
-	status := http.StatusOK
+	status := cmp.Or(out.status, http.StatusOK)
 	if err != nil {
 		status, out = s.failure(r, err)
 	}
@@ -190,9 +205,9 @@ func (s *site) writeInParts(w http.ResponseWriter, r *http.Request, out shown) {
 		}
 		_, _ = text.WriteTo(body) // the client may be gone
 	}
-	part(view.SessionHead)
-	if packed, ok := body.(*gzip.Writer); ok {
-		_ = packed.Flush()
+	part(view.Head)
+	if z, ok := body.(*packed); ok {
+		_ = z.Flush()
 	}
 	_ = http.NewResponseController(w).Flush()
 	content, err := out.rest()
@@ -203,7 +218,7 @@ func (s *site) writeInParts(w http.ResponseWriter, r *http.Request, out shown) {
 		return
 	}
 	out.page.Content = content
-	part(view.SessionRest)
+	part(view.RestOf(out.kind))
 }
 
 // begin begins an answer of HTML, and returns the writer of its text. It compresses if the client can.
@@ -217,7 +232,21 @@ func begin(w http.ResponseWriter, r *http.Request, status int) io.WriteCloser {
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	return gzip.NewWriter(w)
+	z, _ := packers.Get().(*gzip.Writer)
+	z.Reset(w)
+	return &packed{z}
+}
+
+// packers keeps compressors for the next pages: one takes almost a megabyte.
+var packers = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
+// packed compresses a text. Close gives the compressor back.
+type packed struct{ *gzip.Writer }
+
+func (p *packed) Close() error {
+	err := p.Writer.Close()
+	packers.Put(p.Writer)
+	return err
 }
 
 // plain writes a text as it is.
@@ -243,6 +272,8 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 			link := view.Link{Href: hrefOf(unknown.Kind, id, r.URL.Query().Get("tenant"), r.URL.Query().Get("session")), Text: id}
 			content.Links = append(content.Links, link)
 		}
+	case errors.As(err, new(*noWindowError)):
+		status, content.Heading = http.StatusNotFound, "No recorded window"
 	case errors.As(err, &several):
 		page.Title, page.Content = "Which session?", choices(several)
 		return http.StatusMultipleChoices, shown{kind: "choices", page: page}
@@ -256,23 +287,31 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 	case errors.Is(err, read.ErrNotMigrated):
 		status, content.Heading, content.Command = http.StatusServiceUnavailable, "The ledger has no tables yet", "ctxledger migrate"
 		content.Text, page.Retry = "The database has no tables, or tables of an older version.", 5
-	case errors.Is(err, ledger.ErrUnreachable):
+	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):
+		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
+	case isAway(err):
 		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
 	case errors.Is(err, errNoSQL):
 		status, content.Heading = http.StatusForbidden, "No SQL of your own here"
 	case errors.Is(err, answer.ErrTenant):
 		status, content.Heading = http.StatusForbidden, "This token is for another tenant"
-	case errors.Is(err, read.ErrLimit), errors.Is(err, context.DeadlineExceeded):
-		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
 	case errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
 		status, content.Heading = http.StatusBadRequest, "The question is wrong"
+	case errors.Is(err, context.Canceled):
+		content.Heading = "The browser left before the answer"
 	default:
 		content.Heading = "The ledger could not answer"
 		s.Log.Error("explorer", "path", r.URL.Path, "error", err)
 	}
 	page.Title, page.Content = content.Heading, content
 	return status, shown{kind: "error", page: page}
+}
+
+// isAway reports whether the server of the ledger did not answer, or had no room for a request.
+func isAway(err error) bool {
+	code, failed := ledger.Failure(err)
+	return failed && code == 0
 }
 
 // choices offers the places of an id.

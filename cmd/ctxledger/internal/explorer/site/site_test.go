@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
@@ -73,10 +75,18 @@ func TestEveryCodeIsInTheDocument(t *testing.T) {
 	}
 }
 
-// TestHeadComesFirst: a browser gets the title of a session while the ledger still reads the rest. A
+// TestHeadComesFirst: a browser gets the title of a page while the ledger still reads the rest. A
 // program gets the status of the whole page.
 func TestHeadComesFirst(t *testing.T) {
 	t.Parallel()
+	evidence := view.EvidencePage{}
+	evidence.Sub = "the rest"
+	for kind, content := range map[string]any{"session": view.SessionPage{Session: view.Session{Sub: "the rest"}}, "evidence": evidence} {
+		t.Run(kind, func(t *testing.T) { t.Parallel(); headComesFirst(t, kind, content) })
+	}
+}
+
+func headComesFirst(t *testing.T, kind string, content any) {
 	for _, packed := range []bool{true, false} {
 		for _, navigates := range []bool{true, false} {
 			for _, failure := range []error{nil, fmt.Errorf("dial: %w", ledger.ErrUnreachable)} {
@@ -85,11 +95,11 @@ func TestHeadComesFirst(t *testing.T) {
 					headWasRead := make(chan bool)
 					s := &site{Config: Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler)}}
 					server := httptest.NewServer(s.show(func(r *http.Request, _ *ledger.Ledger) (shown, error) {
-						return shown{kind: "session", page: view.Page{Title: "the title"}, rest: func() (any, error) {
+						return shown{kind: kind, page: view.Page{Title: "the title"}, rest: func() (any, error) {
 							if navigates {
 								<-headWasRead
 							}
-							return view.SessionPage{Session: view.Session{Sub: "the rest"}}, failure
+							return content, failure
 						}}, nil
 					}))
 					defer server.Close()
@@ -136,6 +146,73 @@ func TestHeadComesFirst(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// narrow is a listener whose connections hold little that was not read.
+type narrow struct{ net.Listener }
+
+func (l narrow) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(1)
+	}
+	return c, err
+}
+
+// streaming serves the event streams of a ledger that does not answer.
+func streaming(t *testing.T, p pace) (*site, net.Addr) {
+	t.Helper()
+	open := func(context.Context) (*ledger.Ledger, error) { return nil, ledger.ErrUnreachable }
+	s := &site{Config: Config{Open: open}, streams: make(chan struct{}, 1), pace: p}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /events/s/{session}", func(w http.ResponseWriter, r *http.Request) {
+		s.follow(w, r.WithContext(access.As(r.Context(), access.Local)))
+	})
+	server := httptest.NewUnstartedServer(mux)
+	server.Listener = narrow{server.Listener}
+	server.Start()
+	t.Cleanup(server.Close)
+	return s, server.Listener.Addr()
+}
+
+// TestABrowserThatStopsReadingLosesItsStream: its place is free for another page.
+func TestABrowserThatStopsReadingLosesItsStream(t *testing.T) {
+	t.Parallel()
+	s, address := streaming(t, pace{look: 100 * time.Microsecond, write: 50 * time.Millisecond, ending: time.Hour})
+	browser, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer browser.Close()
+	if err := browser.(*net.TCPConn).SetReadBuffer(1); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(browser, "GET /events/s/x HTTP/1.1\r\nHost: x\r\n\r\n")
+	if _, err := io.ReadFull(browser, make([]byte, len("HTTP/1.1 200 OK"))); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); len(s.streams) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the stream is still open")
+		}
+	}
+}
+
+// TestEveryStreamEnds: a browser that is there opens the next one, and one that is gone does not.
+func TestEveryStreamEnds(t *testing.T) {
+	t.Parallel()
+	_, address := streaming(t, pace{look: 10 * time.Millisecond, write: time.Minute, ending: 50 * time.Millisecond})
+	for range 3 {
+		response, err := http.Get("http://" + address.String() + "/events/s/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || !strings.HasPrefix(string(text), ":\n\n") {
+			t.Errorf("the stream is %q, %v", text, err)
 		}
 	}
 }

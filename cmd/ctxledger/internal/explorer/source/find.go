@@ -3,13 +3,16 @@ package source
 import (
 	"context"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/history"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Found is a runtime id with the newest session that has it.
@@ -101,6 +104,19 @@ func Turn(ctx context.Context, l *ledger.Ledger, tenant, turn string) ([]Place, 
 	return nil, unknown
 }
 
+// Near returns ids that begin like a text without a match, the ones with the longest common
+// beginning.
+func Near(ctx context.Context, l *ledger.Ledger, tenant, session, text string, only ...read.IDColumn) (list []Found, err error) {
+	text = strings.ToValidUTF8(text, "")
+	for letters := []rune(text); len(letters) > 3 && len(list) == 0; {
+		letters = letters[:max(3, len(letters)*2/3)]
+		if list, err = Find(ctx, l, tenant, session, string(letters), 3, only...); err != nil {
+			return nil, err
+		}
+	}
+	return list[:min(3, len(list))], nil
+}
+
 // Call returns the sessions with a call. An unknown call is an [UnknownError].
 func Call(ctx context.Context, l *ledger.Ledger, tenant, call string) ([]Place, error) {
 	found, err := Find(ctx, l, tenant, "", call, 20, read.CallID)
@@ -117,9 +133,66 @@ func Call(ctx context.Context, l *ledger.Ledger, tenant, call string) ([]Place, 
 		}
 	}
 	if len(list) == 0 {
-		return nil, unknown
+		return nil, unknown.withNear(ctx, l, tenant, "")
 	}
 	return list, nil
+}
+
+// UnknownCall is the error about a call that a session does not have.
+func UnknownCall(ctx context.Context, l *ledger.Ledger, p Place, call string) error {
+	return (&UnknownError{Kind: "call", ID: call}).withNear(ctx, l, p.Tenant, p.Session)
+}
+
+// withNear adds similar calls, if there are none yet.
+func (e *UnknownError) withNear(ctx context.Context, l *ledger.Ledger, tenant, session string) error {
+	if len(e.Near) > 0 {
+		return e
+	}
+	near, err := Near(ctx, l, tenant, session, e.ID, read.CallID)
+	if err != nil {
+		return err
+	}
+	for _, f := range near {
+		e.Near = append(e.Near, f.ID)
+	}
+	return e
+}
+
+// Item returns the sessions with an item, none if it is unknown.
+func Item(ctx context.Context, l *ledger.Ledger, tenant, item string) (list []Place, err error) {
+	arguments := map[string]string{"item_id": item, "limit": "20"}
+	if tenant != "" {
+		arguments["tenant"] = tenant
+	}
+	rows, err := answer.Ask(ctx, l, "item-sessions", arguments)
+	for _, row := range rows {
+		list = append(list, Place{row.Text("tenant"), row.Text("session_id")})
+	}
+	return list, err
+}
+
+// Text returns the stored text of an item as its last fact has it, empty if none is stored.
+func Text(ctx context.Context, l *ledger.Ledger, p Place, item string) (text string, err error) {
+	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: p.Tenant, Session: p.Session}, 1)
+	if err != nil || len(places) == 0 {
+		return "", err
+	}
+	facts, err := read.Of(l).InlineContents(ctx, places[0].Tenant, p.Session, "", []string{item})
+	for _, fact := range facts {
+		var of *schema.Item
+		switch f := fact.(type) {
+		case *schema.ItemAdded:
+			of = &f.Item
+		case *schema.ItemUpdated:
+			of = &f.Item
+		default:
+			continue
+		}
+		if stored, isText := of.Content.(string); isText && of.ItemID == item {
+			text = stored
+		}
+	}
+	return text, err
 }
 
 // History reads the history of an item, as seen from a turn. An unknown item is an
@@ -127,11 +200,11 @@ func Call(ctx context.Context, l *ledger.Ledger, tenant, call string) ([]Place, 
 func History(ctx context.Context, l *ledger.Ledger, p Place, turn, item string) (history.Item, error) {
 	h := history.Item{Session: p.Session, Turn: turn, Item: item}
 	if turn == "" {
-		newest, found, err := answer.NewestTurn(ctx, l, p.Tenant, p.Session)
+		newest, at, err := answer.NewestTurn(ctx, l, p.Tenant, p.Session)
 		if err != nil {
 			return h, err
 		}
-		if found {
+		if !at.IsZero() {
 			h.Turn = newest.ID
 		}
 	}
@@ -150,17 +223,28 @@ func History(ctx context.Context, l *ledger.Ledger, p Place, turn, item string) 
 		}
 		return h, unknown
 	}
-	facts, err := answer.Ask(ctx, l, "window-facts", p.arguments("turn_id", h.Turn))
-	if err != nil {
-		return h, err
+	if h.Turn == "" {
+		h.Turn = steps[len(steps)-1].Turn
 	}
-	for _, row := range facts {
-		if at := row.Moment("last_at"); at.After(h.Ended) {
-			h.Ended = at
-		}
+	if h.Ended, err = turnEnded(ctx, l, p, h.Turn); err != nil {
+		return h, err
 	}
 	h.Steps = steps
 	h.Settle()
-	h.Title, h.Answer = history.Named(h.Steps), h.Reply()
+	h.Title, h.Answer = history.Named(h.Steps), h.Reply(ui.Thousands)
 	return h, nil
+}
+
+// turnEnded returns the time of the last fact of a turn, zero without a turn.
+func turnEnded(ctx context.Context, l *ledger.Ledger, p Place, turn string) (ended time.Time, err error) {
+	if turn == "" {
+		return ended, nil
+	}
+	facts, err := answer.Ask(ctx, l, "window-facts", p.arguments("turn_id", turn))
+	for _, row := range facts {
+		if at := row.Moment("last_at"); at.After(ended) {
+			ended = at
+		}
+	}
+	return ended, err
 }

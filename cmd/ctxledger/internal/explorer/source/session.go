@@ -91,7 +91,7 @@ func Answers(ctx context.Context, l *ledger.Ledger, session answer.Row) (river.A
 	p := Place{Tenant: session.Text("tenant"), Session: session.Text("session_id")}
 	g, ctx := errgroup.WithContext(ctx)
 	for name, into := range map[string]*[]answer.Row{
-		"river": &a.Calls, "call-layers": &a.Layers, "compaction-boundaries": &a.Boundaries, "gaps": &a.Gaps, "redactions": &a.Redactions,
+		"river": &a.Calls, "call-layers": &a.Layers, "corrected-windows": &a.Corrected, "compaction-boundaries": &a.Boundaries, "gaps": &a.Gaps, "redactions": &a.Redactions,
 	} {
 		g.Go(func() (err error) {
 			more := []string{}

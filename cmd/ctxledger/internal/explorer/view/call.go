@@ -25,6 +25,40 @@ type Call struct {
 	Rest       *int64  // billed − estimated tokens, listed as a row of its own; nil if they agree
 	Prev, Next string  // links; empty for none
 	Ghosts     []Ghost
+	Left       []LeftOut // candidates that were left out, on the page of a window
+	MoreLeft   int       // of them that are not listed
+	Hits       []BlockHit
+}
+
+// LeftOut is a candidate that was left out of a window.
+type LeftOut struct {
+	Item, Href   string
+	Tokens       *int64
+	Reason, Note string
+}
+
+// BlockHit is the place of a block that a pointer can hit.
+type BlockHit struct {
+	X, Width    float64
+	Href, Title string
+}
+
+// fidelities are the words for how a call is known.
+var fidelities = map[string]string{
+	"wire": "as it was on the wire", "serialized": "as the program serialised it", "stated": "stated by the runtime",
+	"reported": "reported by telemetry", "reconstructed": "reconstructed from a log",
+}
+
+// Known says how the call is known, and what its record lacks.
+func (v Call) Known() string {
+	if v.Fidelity == "" {
+		return ""
+	}
+	text := cmp.Or(fidelities[v.Fidelity], words(v.Fidelity))
+	if v.Coverage == "partial" && len(v.Lacks) > 0 {
+		text += ", partial: " + words(strings.Join(v.Lacks, ", "))
+	}
+	return text
 }
 
 // Block is a row of the table of blocks.
@@ -60,7 +94,7 @@ func CallOf(c river.Call, of int, w windowview.Window, whole bool, item func(id 
 		blocks = blocks[:min(len(blocks), listed)]
 	}
 	for _, b := range blocks {
-		row := Block{Block: b, Layer: words(b.Layer), Class: "l-" + string(river.LayerOf(b.Layer)), What: shorten(b.What()), Notes: shorten(b.Note())}
+		row := Block{Block: b, Layer: words(b.Layer), Class: "l-" + string(river.LayerOf(b.Layer)), What: shorten(b.What()), Notes: shorten(b.Note(spaced))}
 		if river.IsWithheld(b) && row.Notes == "" {
 			row.Notes = "withheld in part"
 		}
@@ -72,6 +106,9 @@ func CallOf(c river.Call, of int, w windowview.Window, whole bool, item func(id 
 		}
 		v.Blocks = append(v.Blocks, row)
 	}
+	if item != nil {
+		v.Hits = hits(v.Strip, item)
+	}
 	if v.Strip.Difference != 0 {
 		v.Rest = &v.Strip.Difference
 	}
@@ -79,6 +116,21 @@ func CallOf(c river.Call, of int, w windowview.Window, whole bool, item func(id 
 		v.Ghosts = append(v.Ghosts, Ghost{o.Items, words(o.Reason)})
 	}
 	return v
+}
+
+// hits returns the places of the blocks that are wide enough for a pointer.
+func hits(s river.Strip, item func(id string) string) (list []BlockHit) {
+	for _, b := range s.Blocks {
+		if b.Width < 1 || len(b.Block.Items) == 0 {
+			continue
+		}
+		title := fmt.Sprintf("%d: %s, %s, %s tokens", b.Block.Position, shorten(b.Block.What()), words(b.Block.Layer), spaced(*b.Block.Tokens))
+		if note := shorten(b.Block.Note(spaced)); note != "" {
+			title += ", " + note
+		}
+		list = append(list, BlockHit{b.X, b.Width, item(b.Block.Items[0]), title})
+	}
+	return list
 }
 
 func size(b windowview.Block) int64 {
@@ -94,6 +146,9 @@ func (v Call) subtitle() string {
 		parts = append(parts, spaced(*v.Window.Billed)+" tokens billed, in the order that the model saw them")
 	} else {
 		parts = append(parts, spaced(v.Strip.Total)+" tokens estimated, in the order that the model saw them")
+	}
+	if v.Corrected != nil && v.CorrectedError != nil {
+		parts = append(parts, spaced(*v.Corrected)+" by the corrected estimate, "+windowview.Off(*v.CorrectedError))
 	}
 	blocks := v.Window.ForModel()
 	parts = append(parts, plural(len(blocks), "block"))

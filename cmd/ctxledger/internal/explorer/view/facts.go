@@ -98,13 +98,14 @@ func again(calls []river.Call) (Fact, bool) {
 		if c.Again != nil && c.Billed == nil {
 			expected += *c.Again
 		}
-		if c.Lost == nil {
+		paid := c.PaidAgain()
+		if paid == nil {
 			continue
 		}
 		known = true
-		if *c.Lost > 0 && c.Cause != "append" && c.Cause != "first" {
-			lost += *c.Lost
-			causes[c.Cause] += *c.Lost
+		if *paid > 0 && c.Cause != "append" && c.Cause != "first" {
+			lost += *paid
+			causes[c.Cause] += *paid
 			breaks++
 		}
 	}

@@ -141,8 +141,8 @@ var questions = map[verify.Question]string{
 // answersInWords are the answers of a verdict in words.
 var answersInWords = map[verify.Status]string{verify.Passed: "yes", verify.Failed: "no", verify.NotChecked: "not checked", verify.Open: "open"}
 
-// WriteVerdict writes a verdict as one HTML file without a script.
-func WriteVerdict(w io.Writer, r *verify.Report) error {
+// VerdictOf prepares the page of a verdict.
+func VerdictOf(r *verify.Report) VerdictPage {
 	style := asset("explorer.css")
 	p := VerdictPage{Report: r, Style: template.CSS(style), Policy: staticPolicy(style), Failed: r.Failed()}
 	var open []string
@@ -153,7 +153,12 @@ func WriteVerdict(w io.Writer, r *verify.Report) error {
 		}
 	}
 	p.Unchecked = strings.Join(open, ", ")
-	if err := templates.ExecuteTemplate(w, "verdict", p); err != nil {
+	return p
+}
+
+// WriteVerdict writes a verdict as one HTML file without a script.
+func WriteVerdict(w io.Writer, r *verify.Report) error {
+	if err := templates.ExecuteTemplate(w, "verdict", VerdictOf(r)); err != nil {
 		return fmt.Errorf("write the verdict: %w", err)
 	}
 	return nil

@@ -1,9 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"html/template"
 	"io"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
@@ -33,13 +37,16 @@ func (p Page) Write(w io.Writer, kind string) error {
 	return nil
 }
 
-// The parts of a page of the kind "session", for [Page.Write] when the content comes after the head,
-// and the end of a page whose content could not be read, which has an [ErrorPage].
+// The head of a page, for [Page.Write] when the content comes later, and the end of a page whose
+// content could not be read, which has an [ErrorPage].
 const (
-	SessionHead = "session-head"
-	SessionRest = "session-rest"
-	FailedRest  = "failed-rest"
+	Head       = "head"
+	FailedRest = "failed-rest"
 )
+
+// RestOf returns the part of a page that follows its head. Pages of the kinds "session" and
+// "evidence" have one.
+func RestOf(kind string) string { return kind + "-rest" }
 
 // SessionPage is the content of the page of a session.
 type SessionPage struct {
@@ -58,9 +65,52 @@ type WindowPage struct {
 
 // ItemPage is the content of the page of an item.
 type ItemPage struct {
-	Name    string
-	Item    history.Item
-	Session string // link
+	Name, Answer string
+	Item         history.Item
+	Steps        []ItemStep
+	Session      string // link
+	Text         string // as it was stored; empty if none was
+	Cut          int    // characters of the text that are not shown
+	Proof        string // why no step is proved; empty if the proofs were looked up
+}
+
+// ItemStep is a row of the history of an item.
+type ItemStep struct {
+	history.Step
+	Words string
+	Href  string // of the call; empty for none
+}
+
+// mostText is how many characters of a stored text a page shows.
+const mostText = 20_000
+
+// Stored prepares a stored text: its first characters, without controls, and how many are left out.
+func Stored(text string) (shown string, left int) {
+	letters := []rune(text)
+	if left = max(0, len(letters)-mostText); left > 0 {
+		text = string(letters[:mostText])
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = ui.Safe(strings.TrimRight(line, "\r"))
+	}
+	return strings.Join(lines, "\n"), left
+}
+
+// ItemOf prepares the history of an item. The link of a call is given by href, empty for none.
+func ItemOf(h history.Item, href func(turn, call string) string) ItemPage {
+	p := ItemPage{Name: cmp.Or(h.Title, h.Item), Answer: h.Reply(spaced), Item: h}
+	if h.Turn == "" {
+		p.Answer = "No fact about this item names a turn."
+	}
+	for _, s := range h.Steps {
+		row := ItemStep{Step: s, Words: s.What(spaced)}
+		if s.Call != "" {
+			row.Href = href(s.Turn, s.Call)
+		}
+		p.Steps = append(p.Steps, row)
+	}
+	return p
 }
 
 // SessionsPage is the content of the list of sessions.
@@ -79,6 +129,24 @@ type SessionRow struct {
 	Agents, Models string
 	Read           string // share of billed input that was read from the cache
 	Live           bool
+	Spark          river.Spark
+	Peak           string // the largest window, if it is an estimate
+	OfLimit        string // the largest window against the limit of the model
+}
+
+// AddPeak adds the windows of the session, a row of session-peaks.
+func (r *SessionRow) AddPeak(row answer.Row) {
+	peak, limit := row.Number("peak_tokens"), row.Number("limit_tokens")
+	if peak == nil {
+		return
+	}
+	r.Spark = river.DrawSpark(row.Numbers("peaks"), limit)
+	if row["billed"] != true {
+		r.Peak = spaced(*peak) + " estimated"
+	}
+	if limit != nil {
+		r.OfLimit = percent(*peak, *limit) + " of " + river.Short(*limit)
+	}
 }
 
 // ReadShare returns the share of a session's input that was read from the cache, empty if unknown.
@@ -110,11 +178,21 @@ type TablesPage struct {
 	Tables       []Table
 }
 
+// EvidencePage is the content of the page about evidence.
+type EvidencePage struct {
+	TablesPage
+	Session string // of the completeness, and of a pack that is made; empty without a session
+	Tenant  string
+	Buttons bool
+	Why     string // there are no buttons
+}
+
 // QuestionPage is the content of the page of a named query.
 type QuestionPage struct {
 	TablesPage
 	Action    string
 	Fields    []Field
+	Plot      *Plot // nil if no chart fits
 	SQL       string
 	CSV, JSON string // links; empty before the question was asked
 }
@@ -159,7 +237,45 @@ type DifferencePage struct {
 	Facts                  []Fact
 	Changes                []Change
 	Kept                   int
+	Strips                 []Call // of the two windows; none if no block has a size
+	Breaks                 []Break
+	Between                bool   // the windows are of one thread, so that Breaks are known
 	Before, After, Session string // links
+}
+
+// Break is a call that could not read from the cache what the call before left there.
+type Break struct {
+	river.Call
+	Href string
+	Cost string // of the break; empty if it is not known
+}
+
+// AddBreaks adds the breaks among the calls after the first window up to the second one, and what they
+// cost.
+func (p *DifferencePage) AddBreaks(calls []river.Call, href func(river.Call) string) {
+	p.Between = true
+	var cost float64
+	var lost int64
+	currency, priced := "", false
+	for _, c := range calls {
+		if c.Cause == "append" || c.Cause == "first" || c.Cause == "" {
+			continue
+		}
+		b := Break{Call: c, Href: href(c)}
+		if c.BreakCost != nil && *c.BreakCost > 0 {
+			b.Cost, cost, currency, priced = money(*c.BreakCost, c.Currency), cost+*c.BreakCost, c.Currency, true
+		}
+		if paid := c.PaidAgain(); paid != nil {
+			lost += *paid
+		}
+		p.Breaks = append(p.Breaks, b)
+	}
+	if lost > 0 {
+		p.Facts = append(p.Facts, Fact{Value: number(lost), About: "tokens paid again after breaks of the cache on the way", Warn: true})
+	}
+	if priced {
+		p.Facts = append(p.Facts, Fact{Value: template.HTML(template.HTMLEscapeString(money(cost, currency))), About: "cost of these breaks", Warn: true})
+	}
 }
 
 // Change is a row of the table of changed blocks.
@@ -181,6 +297,11 @@ func Difference(d windowview.Difference) DifferencePage {
 			b = c.Before
 		}
 		p.Changes = append(p.Changes, Change{c, words(b.Layer), "l-" + string(river.LayerOf(b.Layer)), shorten(b.What())})
+	}
+	for _, w := range []windowview.Window{d.Before, d.After} {
+		if s := river.DrawStrip(w); len(s.Blocks) > 0 {
+			p.Strips = append(p.Strips, Call{Window: w, Strip: river.Marked(s, d.Common)})
+		}
 	}
 	add := func(n *int64, about string) {
 		if n != nil {
@@ -210,6 +331,9 @@ func Text(row answer.Row, column string) string {
 		return spaced(*n)
 	}
 	if f := row.Float(column); f != nil {
+		if math.Abs(*f) >= 1000 && math.Abs(*f) < 1e15 {
+			return spaced(int64(math.Round(*f)))
+		}
 		return fmt.Sprintf("%.4g", *f)
 	}
 	if at := row.Moment(column); !at.IsZero() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/river"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 )
 
@@ -38,7 +39,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"known":       known,
 	"callCost":    callCost,
 	"sessionCost": sessionCost,
+	"money":       func(sum *float64, currency string) string { return costOf(sum, currency, false) },
 	"number":      number,
+	"off":         windowview.Off,
 	"prose":       prose,
 	"pick": func(yes bool, a, b float64) float64 {
 		if yes {
@@ -48,6 +51,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 	"safe":   bounded,
 	"share":  func(part *int64, whole int64) string { return percent(*part, whole) },
+	"shell":  func(text string) string { return ui.ShellQuote(bounded(text)) },
 	"short":  func(n *int64) string { return river.Short(*n) },
 	"spaced": spaced,
 	"words":  words,
@@ -70,7 +74,7 @@ type Report struct {
 // NewReport prepares the report of a session from its answers and windows. The report opens at
 // the last call of a turn, or at the largest window if the turn is empty.
 func NewReport(a river.Answers, windows map[source.WindowKey]windowview.Window, turn string, now time.Time) Report {
-	r := Report{Session: Of(a, turn, func(c river.Call) string { return anchor(c.Number) }), Written: now}
+	r := Report{Session: Of(a, turn, Range{}, func(c river.Call) string { return anchor(c.Number) }), Written: now}
 	calls := r.River.All()
 	for i, c := range calls {
 		w := windows[source.WindowKey{Turn: c.Turn, Call: c.Call, Attempt: c.Attempt}]

@@ -34,7 +34,7 @@ func TestTwoThousandCalls(t *testing.T) {
 	}
 	href := func(c river.Call) string { return "/c/" + c.Call + "?session=s&turn=" + c.Turn + "&tenant=default" }
 	began := time.Now()
-	content := SessionPage{Session: Of(a, "", href)}
+	content := SessionPage{Session: Of(a, "", Range{}, href)}
 	call := CallOf(content.River.All()[content.Selected-1], 2000, w, false, func(id string) string { return "/i/" + id })
 	content.Call = &call
 	var b strings.Builder

@@ -21,6 +21,68 @@ addEventListener('keydown', (event) => {
 addEventListener('hashchange', outline);
 outline();
 
+// The column or block under the pointer is written out next to it.
+const tip = document.createElement('div');
+tip.className = 'tip';
+tip.hidden = true;
+document.body.append(tip);
+addEventListener('pointermove', (event) => {
+  const hit = event.target.closest && event.target.closest('.hit');
+  tip.hidden = !hit;
+  if (!hit) return;
+  const title = hit.querySelector('title');
+  if (title) { // the browser would show it, too
+    hit.dataset.say = title.textContent;
+    title.remove();
+  }
+  tip.textContent = hit.dataset.say;
+  tip.style.left = Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 4)) + 'px';
+  tip.style.top = (event.clientY > innerHeight - 90 ? event.clientY - tip.offsetHeight - 12 : event.clientY + 18) + 'px';
+});
+addEventListener('scroll', () => { tip.hidden = true; }, true);
+
+// Dragging from one column to another compares the two calls, as the form of the chart does.
+let first = null;
+const hits = () => [...first.ownerSVGElement.querySelectorAll('.hit[data-first]')];
+const span = (last) => {
+  const [from, to] = [first, last].map((hit) => Number(hit.dataset.first)).sort((a, b) => a - b);
+  for (const hit of hits()) hit.classList.toggle('span', Number(hit.dataset.first) >= from && Number(hit.dataset.first) <= to);
+};
+const drop = () => {
+  if (first) for (const hit of hits()) hit.classList.remove('span');
+  first = null;
+};
+const columnOf = (event) => event.target.closest && event.target.closest('.hit[data-first]');
+addEventListener('pointerover', (event) => {
+  const hit = columnOf(event);
+  if (hit && first && hit.ownerSVGElement === first.ownerSVGElement) span(hit);
+});
+addEventListener('pointerdown', (event) => {
+  drop();
+  if (event.button === 0 && event.pointerType !== 'touch' && document.querySelector('form.compare')) first = columnOf(event);
+});
+addEventListener('pointerup', (event) => {
+  const last = columnOf(event);
+  const form = document.querySelector('form.compare');
+  if (first && last && form && last !== first && last.ownerSVGElement === first.ownerSVGElement) {
+    form.elements.from.value = first.dataset.first;
+    form.elements.to.value = last.dataset.first;
+    form.querySelector('button[value=compare]').click();
+  }
+  drop();
+});
+addEventListener('pointercancel', drop);
+addEventListener('keydown', (event) => { if (event.key === 'Escape') drop(); });
+addEventListener('dragstart', (event) => { if (first) event.preventDefault(); });
+
+for (const button of document.querySelectorAll('.copy')) button.hidden = !navigator.clipboard;
+addEventListener('click', async (event) => {
+  const button = event.target.closest && event.target.closest('.copy');
+  if (!button) return;
+  await navigator.clipboard.writeText(button.parentElement.querySelector('pre').textContent);
+  button.textContent = 'Copied';
+});
+
 // A page of a live session follows it. A hidden page closes its event stream.
 const address = document.body.dataset.live;
 let stream = null;

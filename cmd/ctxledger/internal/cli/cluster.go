@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+)
+
+// OnClusterError refuses a command that would read or write one shard of a cluster only.
+type OnClusterError struct{ cluster.Membership }
+
+func (e *OnClusterError) Error() string {
+	return fmt.Sprintf("this ClickHouse is shard %d of the cluster %s, and this command does not work on a cluster yet", e.Own, e.Cluster)
+}
+
+// refuseShard refuses a ledger that is a shard.
+func refuseShard(ctx context.Context, l *ledger.Ledger) error {
+	m, err := cluster.Of(ctx, l)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		return &OnClusterError{*m}
+	}
+	return nil
+}
+
+// OpenShards connects until Close to all shards of the cluster that the named ClickHouse is one of,
+// as the writer. It returns nil for a plain ledger.
+func OpenShards(ctx context.Context, a *App) (*cluster.Ledgers, error) {
+	found, err := a.Addresses()
+	if err != nil {
+		return nil, err
+	}
+	_, all, err := openEither(ctx, a, found.ClickHouseDSN)
+	return all, err
+}
+
+// OpenReaders connects until Close as a user that only reads where there is one: to a plain ledger, or
+// to all shards of a cluster. The other result is nil.
+func OpenReaders(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers, error) {
+	found, err := a.Addresses()
+	if err != nil {
+		return nil, nil, err
+	}
+	return openEither(ctx, a, found.ReaderDSN)
+}
+
+func openEither(ctx context.Context, a *App, dsn string) (*ledger.Ledger, *cluster.Ledgers, error) {
+	l, err := openAny(ctx, dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.opened = append(a.opened, func() { l.Close() })
+	m, err := cluster.Of(ctx, l)
+	if err != nil || m == nil {
+		return l, nil, err
+	}
+	all, err := cluster.Open(ctx, dsn, *m)
+	if errors.Is(err, ledger.ErrUnreachable) {
+		err = WithCode(ExitUnreachable, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a.opened = append(a.opened, func() { all.Close() })
+	return nil, all, nil
+}
+
+// OpenShardsMigrated is OpenShards for the cluster of that name, with current tables on every shard.
+func OpenShardsMigrated(ctx context.Context, a *App, name string) (*cluster.Ledgers, error) {
+	all, err := OpenShards(ctx, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case all == nil:
+		return nil, fmt.Errorf("the streams are laid out for the cluster %s, and this ClickHouse is not one of its shards: give the address of one", name)
+	}
+	for i, l := range all.All() {
+		pending, err := shadow.Of(l).Pending(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", all.Shards[i], err)
+		}
+		if len(pending) > 0 {
+			return nil, fmt.Errorf("the tables of %s are of an older version: run `ctxledger migrate --cluster %s`", all.Shards[i], all.Cluster)
+		}
+	}
+	return all, nil
+}

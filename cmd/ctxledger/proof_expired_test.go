@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+)
+
+// TestProofOfExpiredContent: a step whose content has left the tables is not proved, and not called
+// changed.
+func TestProofOfExpiredContent(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	found := up(t, data)
+	const fact = `{"specversion":"1.0","id":"e-1","source":"urn:test","type":"dev.ctxledger.context.item.added.v1","subject":"i-1","time":"2026-01-02T03:04:05Z","sessionid":"s-1","turnid":"t-1","data":{"event_type":"context.item.added","schema_version":"1.0.0","item_id":"i-1","context_kind":"note","title":"a note"}}`
+	file := filepath.Join(t.TempDir(), "events.json")
+	if err := os.WriteFile(file, []byte(fact), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
+		t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
+	}
+	why := func(want int, says string) {
+		t.Helper()
+		for end := time.Now().Add(startPatience); ; time.Sleep(100 * time.Millisecond) {
+			stdout, stderr, code := ctxledger(t, "why", "--session", "s-1", "--turn", "t-1", "--item", "i-1", "--proof", "--data", data)
+			if code == want && strings.Contains(stdout+stderr, says) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("ended with %d, want %d and %q:\n%s%s", code, want, says, stdout, stderr)
+			}
+		}
+	}
+	why(cli.ExitDone, "added")
+	l, err := ledger.Open(t.Context(), found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if n, err := privacy.Of(l).Expire(t.Context(), privacy.Expiry{Before: time.Now().Add(time.Hour)}); err != nil || n != 1 {
+		t.Fatalf("%d events are empty, %v", n, err)
+	}
+	why(cli.ExitNotVerified, "its content has expired by the retention")
+}

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
+	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// TestShardsAnswerAsOneMachine asks every query of the catalogue of two and of four shards, and
+// compares the rows with those of one machine. A query that shards cannot answer is refused.
+func TestShardsAnswerAsOneMachine(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 4} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := newShardRig(t, n)
+			r.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
+			r.must("bench", "seed", "--events", "6000", "--days", "20")
+			r.must("project", "--until-caught-up")
+			r.projectPlain(8)
+			shards := r.ledgers()
+			places := r.places(shards, 4/n)
+			rows, refused := 0, 0
+			for _, q := range queries.All() {
+				if _, ok := q.Merge(); !ok {
+					refused++
+					if _, err := answer.Query(t.Context(), shards, q, nil, read.DefaultLimits()); !errors.Is(err, answer.ErrNotOnCluster) {
+						t.Errorf("%s: %v", q.Name, err)
+					}
+					continue
+				}
+				before := rows
+				for _, given := range questions(q, places) {
+					rows += r.same(shards, q, given)
+				}
+				if rows == before {
+					t.Logf("%s has no rows", q.Name)
+				}
+			}
+			t.Logf("%d rows are equal; %d queries are refused", rows, refused)
+			if rows < 3000 {
+				t.Errorf("only %d rows were compared", rows)
+			}
+		})
+	}
+}
+
+// place is a turn, by which queries about a session or an item are asked.
+type place struct{ session, turn, call, item string }
+
+// places returns turns of this many sessions of every shard, first of those with redactions and
+// decisions.
+func (r *shardRig) places(shards *cluster.Ledgers, each int) (list []place) {
+	r.t.Helper()
+	for i, l := range shards.All() {
+		var found []struct {
+			Session string `ch:"session_id"`
+			Turn    string `ch:"turn"`
+			Call    string `ch:"call"`
+			Item    string `ch:"item"`
+		}
+		err := l.SQL(nil).Conn.Select(r.t.Context(), &found, `
+			SELECT session_id, any(c.turn_id) AS turn, any(c.call_id) AS call, any(i.item_id) AS item
+			FROM calls AS c INNER JOIN items AS i USING (session_id) GROUP BY session_id
+			ORDER BY (session_id IN (SELECT session_id FROM redactions)) + (session_id IN (SELECT session_id FROM decisions)) DESC, session_id
+			LIMIT $1`, each)
+		if err != nil || len(found) < each {
+			r.t.Fatalf("shard %d has %d sessions: %v", i+1, len(found), err)
+		}
+		for _, f := range found {
+			list = append(list, place{f.Session, f.Turn, f.Call, f.Item})
+		}
+	}
+	return list
+}
+
+// questions returns arguments for a query: its defaults, a small limit, few days, and places.
+func questions(q queries.Query, places []place) (list []map[string]string) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(q.Parameters, func(p queries.Parameter) bool { return p.Name == name })
+	}
+	required := slices.ContainsFunc(q.Parameters, func(p queries.Parameter) bool { return p.Required })
+	if !required {
+		list = append(list, nil)
+		for name, value := range map[string]string{"limit": "7", "days": "3"} {
+			if has(name) {
+				list = append(list, map[string]string{name: value})
+			}
+		}
+	}
+	for _, at := range places {
+		given := make(map[string]string)
+		for name, value := range map[string]string{"session_id": at.session, "turn_id": at.turn, "call_id": at.call, "item_id": at.item, "text": "the"} {
+			if has(name) && (name == "session_id" || required) {
+				given[name] = value
+			}
+		}
+		if len(given) > 0 {
+			list = append(list, given)
+		}
+	}
+	return list
+}
+
+// same compares the answers of the shards and of one machine, and returns the number of rows.
+func (r *shardRig) same(shards *cluster.Ledgers, q queries.Query, given map[string]string) int {
+	r.t.Helper()
+	bound, err := q.Bind(given)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	got, err := allRows(answer.Query(r.t.Context(), shards, q, maps.Clone(bound), read.DefaultLimits()))
+	if err != nil {
+		r.t.Errorf("%s %v: %v", q.Name, given, err)
+		return 0
+	}
+	want, err := allRows(turn.Query(r.t.Context(), r.plain, q, bound, read.DefaultLimits()))
+	if err != nil {
+		r.t.Fatalf("%s %v on one machine: %v", q.Name, given, err)
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			r.t.Errorf("%s %v: %d rows, and %d on one machine; row %d is\n%s\nand on one machine\n%s", q.Name, given, len(got), len(want), i,
+				strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""), strings.Join(want[min(i, len(want)):min(i+1, len(want))], ""))
+			return 0
+		}
+	}
+	return len(want)
+}
+
+// allRows reads an answer.
+func allRows(rows read.Rows, err error) (list []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		list = append(list, fmt.Sprintf("%v", rows.Values()))
+	}
+	return list, errors.Join(rows.Err(), rows.Close())
+}
+
+// TestQueryOnACluster uses the command, also while a shard is down.
+func TestQueryOnACluster(t *testing.T) {
+	t.Parallel()
+	r := newShardRig(t, 2)
+	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "4")
+	r.must("bench", "seed", "--events", "2000")
+	r.must("project", "--until-caught-up")
+	var sessions uint64
+	for _, l := range r.ledgers().All() {
+		var rows uint64
+		if err := l.SQL(nil).Conn.QueryRow(t.Context(), "SELECT uniqExact(tenant, session_id) FROM model_calls").Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		sessions += rows
+	}
+	if out := r.must("query", "session-usage", "-o", "csv"); uint64(strings.Count(out, "\n")) != sessions+1 {
+		t.Errorf("query printed %d lines for %d sessions", strings.Count(out, "\n"), sessions)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"query", "checks"}, "query checks: this query does not work on a cluster yet"},
+		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
+		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
+	} {
+		if _, stderr, code := r.run(c.args...); code != cli.ExitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%v ended with %d: %s", c.args, code, stderr)
+		}
+	}
+	r.servesRefusals()
+	r.projectPlain(4)
+	places := r.places(r.ledgers(), 2)
+	r.sameCommands(places[0], places[2]) // of two shards
+	r.packs(places[0], places[2])
+	if err := r.shards[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"query", "sessions"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
+		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
+	} {
+		stdout, stderr, code := r.run(args...)
+		if code != cli.ExitUnreachable || stdout != "" || !strings.Contains(stderr, "shard 2 at 127.0.0.1:") {
+			t.Errorf("%v without a shard ended with %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
+// sameCommands compares commands about a session with one machine: for a place of each shard, for a
+// turn of each, and for turn ids that several sessions have.
+func (r *shardRig) sameCommands(first, second place) {
+	r.t.Helper()
+	report, now := filepath.Join(r.data, "report.html"), time.Now().UTC().Format(time.RFC3339)
+	questions := [][]string{
+		{"window", "--last"}, {"window", "--last", "--session", second.session},
+		{"diff", "--turn", first.turn, "--session", first.session, "--turn", second.turn, "--session", second.session},
+	}
+	for _, tenant := range r.tenants() { // the newest windows are on different shards
+		questions = append(questions, []string{"query", "turns", "--last", "--param", "tenant=" + tenant})
+	}
+	for _, p := range []place{first, second} {
+		of := func(command ...string) []string { return append(command, "--turn", p.turn, "--session", p.session) }
+		questions = append(questions,
+			of("window", "--as-of", now, "-o", "json"), of("window", "-o", "csv"), []string{"window", "--turn", p.turn},
+			of("why", "--item", p.item, "--proof"), []string{"why", "--turn", p.turn, "--item", p.item[:len(p.item)-1]},
+			[]string{"report", "--session", p.session, "--out", report}, []string{"report", "--turn", p.turn, "--out", report})
+	}
+	done := 0
+	for _, args := range questions {
+		got, code := r.printed(r.shards[0].ClickHouseDSN(), report, args)
+		want, wantCode := r.printed(r.dsn, report, args)
+		if code == cli.ExitDone {
+			done++
+		}
+		if at := differAt(got, want); code != wantCode || at >= 0 || len(got) < 100 {
+			at = max(at-100, 0)
+			r.t.Errorf("%v ended with %d, on one machine with %d, and printed\n%.600s\nand on one machine\n%.600s", args, code, wantCode, got[min(at, len(got)):], want[min(at, len(want)):])
+		}
+	}
+	if done < 12 {
+		r.t.Errorf("only %d of %d commands had an answer", done, len(questions))
+	}
+	for args, says := range map[string]string{
+		"window --turn nowhere":                              `no shard has facts of a turn "nowhere"`,
+		"window --turn t --session " + first.session[:6]:     "on a cluster give the whole id",
+		"report --out r.html --session " + first.session[:6]: "on a cluster give the whole id",
+	} {
+		if _, stderr, code := r.run(strings.Fields(args)...); code != cli.ExitFailed || !strings.Contains(stderr, says) {
+			r.t.Errorf("%s ended with %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// packs exports packs from the shards and from one machine, with the same records, and verifies them.
+func (r *shardRig) packs(places ...place) {
+	r.t.Helper()
+	key := strings.TrimSpace(r.must("proof", "keygen"))
+	scopes := [][]string{{"--last"}}
+	for _, p := range places {
+		scopes = append(scopes, []string{"--session", p.session}, []string{"--session", p.session, "--turn", p.turn})
+	}
+	for i, scope := range scopes {
+		var records [2][]byte
+		for j, dsn := range []string{r.shards[0].ClickHouseDSN(), r.dsn} {
+			out := filepath.Join(r.data, fmt.Sprint("pack-", i, "-", j))
+			args := append([]string{"evidence", "export", "--unrecorded", "--out", out}, scope...)
+			if text, code := r.printed(dsn, "", args); code != cli.ExitDone {
+				r.t.Fatalf("%v ended with %d: %s", args, code, text)
+			}
+			r.must("evidence", "verify", out, "--key", key)
+			var err error
+			if records[j], err = os.ReadFile(filepath.Join(out, pack.EventsFile)); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(records[0], records[1]) || len(records[0]) == 0 {
+			r.t.Errorf("%v: %d bytes of records, and %d from one machine", scope, len(records[0]), len(records[1]))
+		}
+	}
+	if _, stderr, code := r.run("evidence", "export", "--run", "r", "--out", filepath.Join(r.data, "none")); code != cli.ExitUsage || !strings.Contains(stderr, "on a cluster give --session") {
+		r.t.Errorf("a run without a session ended with %d: %s", code, stderr)
+	}
+}
+
+// tenants returns the tenants that have windows.
+func (r *shardRig) tenants() (list []string) {
+	r.t.Helper()
+	err := r.plain.SQL(nil).Conn.QueryRow(r.t.Context(), `SELECT groupUniqArray(tenant) FROM (
+		SELECT tenant FROM calls WHERE turn_id != '' AND window_first IS NOT NULL
+		UNION ALL SELECT tenant FROM placements WHERE turn_id != '' AND event_type = 'context.assembly.created')`).Scan(&list)
+	if err != nil || len(list) < 3 {
+		r.t.Fatalf("the tenants are %v: %v", list, err)
+	}
+	return list
+}
+
+// written matches the time of a report.
+var written = regexp.MustCompile(`written [^;]*;`)
+
+// printed returns all that a command writes, also into a report, and its exit code.
+func (r *shardRig) printed(dsn, report string, args []string) (string, int) {
+	r.t.Helper()
+	p := r.command(args...)
+	p.Env = append(p.Env, "CTXLEDGER_CLICKHOUSE_DSN="+dsn)
+	code := p.begin(r.t).code(r.t, 2*time.Minute)
+	text := p.stdout.String() + p.stderr.String()
+	page, err := os.ReadFile(report)
+	if err == nil {
+		err = os.Remove(report)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	return text + written.ReplaceAllString(string(page), ""), code
+}
+
+// differAt returns the place of the first difference, or -1.
+func differAt(a, b string) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// servesRefusals: pages and the read API of serve do not answer for one shard.
+func (r *shardRig) servesRefusals() {
+	r.t.Helper()
+	server := r.command("serve", "--listen", "127.0.0.1:0")
+	out, w := io.Pipe()
+	server.Stdout = w
+	server.begin(r.t)
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	address, ok := strings.CutPrefix(lines.Text(), "explorer  ")
+	if !ok {
+		r.t.Fatalf("serve printed %q", lines.Text())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	for _, path := range []string{"", "q/sessions", "s/x", "api/v1/sessions"} {
+		if response, text := visit(r.t, address+path); response.StatusCode == http.StatusOK || !strings.Contains(text, "does not work on a cluster yet") {
+			r.t.Errorf("%s: %d %.600s", path, response.StatusCode, text)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// shardRig is a cluster of ClickHouse servers with a NATS server, and a plain ledger next to it.
+type shardRig struct {
+	t      *testing.T
+	js     jetstream.JetStream
+	shards []*embeddedtest.Servers
+	nats   string
+	plain  *ledger.Ledger // has nothing until projectPlain
+	dsn    string         // of plain
+	data   string         // folder of the keys
+}
+
+func newShardRig(t *testing.T, n int) *shardRig {
+	t.Helper()
+	needEngine(t)
+	r := &shardRig{t: t, shards: embeddedtest.NewShards(t, n, nil), nats: embeddedtest.NATS(t).NATSURL(), data: t.TempDir()}
+	nc, err := nats.Connect(r.nats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	if r.js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+	r.dsn = embeddedtest.ClickHouse(t).ClickHouseDSN()
+	if r.plain, err = ledger.Open(t.Context(), r.dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.plain.Close() })
+	return r
+}
+
+// command returns a command with the address of the first shard.
+func (r *shardRig) command(args ...string) *program {
+	p := command(append(args, "--data", r.data)...)
+	p.Env = append(os.Environ(), "CTXLEDGER_NATS_URL="+r.nats, "CTXLEDGER_CLICKHOUSE_DSN="+r.shards[0].ClickHouseDSN())
+	return p
+}
+
+// run runs a command with the address of the first shard, in a process of its own.
+func (r *shardRig) run(args ...string) (stdout, stderr string, code int) {
+	r.t.Helper()
+	p := r.command(args...)
+	code = p.begin(r.t).code(r.t, 2*time.Minute)
+	return p.stdout.String(), p.stderr.String(), code
+}
+
+func (r *shardRig) must(args ...string) string {
+	r.t.Helper()
+	stdout, stderr, code := r.run(args...)
+	if code != cli.ExitDone {
+		r.t.Fatalf("%v ended with %d: %s", args, code, stderr)
+	}
+	return stdout
+}
+
+// projectPlain projects the same streams into the plain ledger.
+func (r *shardRig) projectPlain(n schema.Partitions) {
+	r.t.Helper()
+	if _, err := shadow.Of(r.plain).Migrate(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	c := projector.DefaultConfig(r.js, r.plain)
+	c.UntilCaughtUp = true
+	ring, err := cli.RingIn(r.data)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c.Ring = ring
+	f, err := projector.NewFleet(c, n)
+	if err == nil {
+		err = f.Run(r.t.Context())
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// ledgers opens all shards.
+func (r *shardRig) ledgers() *cluster.Ledgers {
+	r.t.Helper()
+	l, err := ledger.Open(r.t.Context(), r.shards[0].ClickHouseDSN())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer l.Close()
+	m, err := cluster.Of(r.t.Context(), l)
+	if err != nil || m == nil {
+		r.t.Fatal(m, err)
+	}
+	all, err := cluster.Open(r.t.Context(), r.shards[0].ClickHouseDSN(), *m)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { all.Close() })
+	return all
+}
+
+// digests returns the rows of a table and a digest that does not depend on their order.
+func digests(t *testing.T, list []*ledger.Ledger, table string) (rows uint64, digest uint64) {
+	t.Helper()
+	for _, l := range list {
+		var n, sum uint64
+		sql := fmt.Sprintf("SELECT count(), sumWithOverflow(cityHash64(toString(tuple(*)))) FROM %s FINAL", table)
+		if err := l.SQL(nil).Conn.QueryRow(t.Context(), sql).Scan(&n, &sum); err != nil {
+			t.Fatal(table, err)
+		}
+		rows, digest = rows+n, digest+sum
+	}
+	return rows, digest
+}
+
+// TestShardsHoldWhatOneMachineHolds projects a corpus to two shards and to one machine.
+func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
+	t.Parallel()
+	r := newShardRig(t, 2)
+	if out := r.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "4"); !strings.Contains(out, "assigned 4 partitions to 2 shards") {
+		t.Errorf("migrate printed %q", out)
+	}
+	if out := r.must("migrate", "--cluster", embeddedtest.ClusterName); out != "everything is up to date\n" {
+		t.Errorf("a second migrate printed %q", out)
+	}
+	r.must("bench", "seed", "--events", "3000")
+	r.must("project", "--until-caught-up")
+	r.projectPlain(4)
+	all := r.ledgers().All()
+	for _, table := range ledger.Tables() {
+		rows, digest := digests(t, all, table)
+		wantRows, want := digests(t, []*ledger.Ledger{r.plain}, table)
+		if rows != wantRows || digest != want {
+			t.Errorf("the shards have %d rows of %s, and one machine has %d", rows, table, wantRows)
+		}
+	}
+	for i, l := range all {
+		if n, _ := digests(t, []*ledger.Ledger{l}, "events"); n < 300 {
+			t.Errorf("shard %d has only %d events", i+1, n)
+		}
+	}
+	for _, args := range [][]string{
+		{"storage"}, {"doctor"}, {"erase", "--subject", "s", "--reason", "r", "--policy-ref", "p", "--yes"}, {"backup", "create", "folder", "--clickhouse-backups", "folder"},
+		{"prices", "list"}, {"redaction", "revoke", "r", "--reason", "r", "--policy-ref", "p"}, {"proof", "consistency", "a", "b"}, {"up"},
+		{"rebuild"}, {"project", "--recheck"}, {"retention", "show"}, {"tail"}, {"quarantine", "list"},
+	} {
+		stdout, stderr, code := r.run(args...)
+		if says := "does not work on a cluster yet"; code == cli.ExitDone || !strings.Contains(stdout+stderr, says) {
+			t.Errorf("%v ended with %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	if _, stderr, code := r.run("migrate"); code != cli.ExitUsage || !strings.Contains(stderr, "run `ctxledger migrate --cluster shards`") {
+		t.Errorf("migrate ended with %d: %s", code, stderr)
+	}
+	r.refusesWrongMaps()
+}
+
+// refusesWrongMaps edits the map by hand. The projector refuses it, and nothing is projected.
+func (r *shardRig) refusesWrongMaps() {
+	r.t.Helper()
+	kv, err := lease.OpenBucket(r.t.Context(), r.js)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	before, err := kv.Get(r.t.Context(), shardmap.Key)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for text, says := range map[string]string{
+		`{"cluster":"shards","shards":[2,1,2,1]}`: "stream CTX_0 is on shard 2, but shard 1 at",
+		`{"cluster":"shards","shards":[1,2]}`:     "it has 2 partitions, and the streams have 4",
+		`{"cluster":"other","shards":[1,2,1,2]}`:  `it is of the cluster "other"`,
+		`{"cluster":"shards","shards":[1,2,1,3]}`: "stream CTX_3 is on shard 3, which the cluster shards does not have",
+		`[`: "key shards of the bucket",
+	} {
+		if _, err := kv.PutString(r.t.Context(), shardmap.Key, text); err != nil {
+			r.t.Fatal(err)
+		}
+		if _, stderr, code := r.run("project", "--until-caught-up"); code != cli.ExitFailed || !strings.Contains(stderr, says) {
+			r.t.Errorf("project with the map %s ended with %d: %s", text, code, stderr)
+		}
+	}
+	if _, err := kv.Put(context.Background(), shardmap.Key, before.Value()); err != nil {
+		r.t.Fatal(err)
+	}
+}

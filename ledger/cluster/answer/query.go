@@ -1,0 +1,203 @@
+package answer
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+//go:embed statements/*.sql
+var files embed.FS
+
+// ErrNotOnCluster means that shards.txt does not list a query.
+var ErrNotOnCluster = errors.New("this query does not work on a cluster yet")
+
+// Query answers a named query with the values of [queries.Query.Bind], as [turn.Query] does on one
+// machine. The limits apply to each shard, that of rows also to the answer. The caller closes the
+// rows. Errors: [ErrNotOnCluster]; [cluster.ErrShard] for a shard that does not answer; those of
+// [turn.Query].
+func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound map[string]string, limits read.Limits) (read.Rows, error) {
+	how, ok := q.Merge()
+	if !ok {
+		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNotOnCluster)
+	}
+	q, bound, err := withHead(ctx, shards, q, bound)
+	if err != nil {
+		return nil, err
+	}
+	if how.OfSession() {
+		at, err := shardOf(ctx, shards, bound["session_id"])
+		if err != nil {
+			return nil, err
+		}
+		at = max(at, 0) // without facts any shard gives the answer of one machine
+		rows, err := turn.Query(ctx, shards.All()[at], q, bound, limits)
+		if err != nil {
+			return nil, shardError(shards, at, err)
+		}
+		return &named{rows, shards, at}, nil
+	}
+	answers, err := askAll(ctx, shards, func(ctx context.Context, l *ledger.Ledger) (read.Rows, error) {
+		return turn.Query(ctx, l, q, bound, limits)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newMerged(answers, how.Keys, mostRows(bound, limits))
+}
+
+// shardError names the shard of an error.
+func shardError(shards *cluster.Ledgers, at int, err error) error {
+	return fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[at], err)
+}
+
+// askAll asks all shards at the same time. The answers name their shards in errors.
+func askAll(ctx context.Context, shards *cluster.Ledgers, ask func(context.Context, *ledger.Ledger) (read.Rows, error)) ([]read.Rows, error) {
+	answers := make([]read.Rows, len(shards.All()))
+	var g errgroup.Group
+	for i, l := range shards.All() {
+		g.Go(func() error {
+			rows, err := ask(ctx, l)
+			if err != nil {
+				return shardError(shards, i, err)
+			}
+			answers[i] = &named{rows, shards, i}
+			return nil
+		})
+	}
+	err := g.Wait()
+	if err == nil {
+		return answers, nil
+	}
+	for _, rows := range answers {
+		if rows != nil {
+			_ = rows.Close()
+		}
+	}
+	return nil, err
+}
+
+// OfSession returns the ledger of the shard that has the facts of a session, or nil if no shard has
+// any. Errors: [cluster.ErrShard] for a shard that does not answer.
+func OfSession(ctx context.Context, shards *cluster.Ledgers, session string) (*ledger.Ledger, error) {
+	at, err := shardOf(ctx, shards, session)
+	if err != nil || at < 0 {
+		return nil, err
+	}
+	return shards.All()[at], nil
+}
+
+// NewestTurn returns the turn of the newest window of all shards, as [read.Reader.NewestTurn] does on
+// one machine. Errors: [cluster.ErrShard] for a shard that does not answer.
+func NewestTurn(ctx context.Context, shards *cluster.Ledgers, tenant, session string) (turn read.NamedID, at time.Time, err error) {
+	turns, times := make([]read.NamedID, len(shards.All())), make([]time.Time, len(shards.All()))
+	var g errgroup.Group
+	for i, l := range shards.All() {
+		g.Go(func() (err error) {
+			if turns[i], times[i], err = read.Of(l).NewestTurn(ctx, tenant, session); err != nil {
+				return shardError(shards, i, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return turn, at, err
+	}
+	i := newest(times)
+	return turns[i], times[i], nil
+}
+
+// newest returns the place of the last time.
+func newest(times []time.Time) (at int) {
+	for i := range times {
+		if times[i].After(times[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// shardOf returns the place of the shard that has facts of a session, or -1. A session of the same id
+// in another tenant is on the same shard; see Bucket of package schema.
+func shardOf(ctx context.Context, shards *cluster.Ledgers, session string) (int, error) {
+	has := make([]bool, len(shards.All()))
+	var g errgroup.Group
+	for i, l := range shards.All() {
+		g.Go(func() error {
+			if err := l.SQL(files).Row(ctx, "has_session", chsql.Params{"session": chsql.Text(session)}).Scan(&has[i]); err != nil {
+				return shardError(shards, i, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return 0, err
+	}
+	found := -1
+	for i, there := range has {
+		switch {
+		case !there:
+		case found >= 0:
+			return 0, fmt.Errorf("%s and %s both have facts of session %s, so no answer is whole", shards.Shards[found], shards.Shards[i], session)
+		default:
+			found = i
+		}
+	}
+	return found, nil
+}
+
+const (
+	headView = "FROM ledger_head"
+	// headGiven replaces the view by a parameter.
+	headGiven = "FROM (SELECT parseDateTime64BestEffortOrZero({newest_fact:String}, 9, 'UTC') AS recorded_at)"
+)
+
+// withHead makes a query count its days back from the newest fact of all shards.
+func withHead(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound map[string]string) (queries.Query, map[string]string, error) {
+	if days := bound["days"]; days == "" || days == "0" || !strings.Contains(q.SQL, headView) {
+		return q, bound, nil
+	}
+	heads := make([]time.Time, len(shards.All()))
+	var g errgroup.Group
+	for i, l := range shards.All() {
+		g.Go(func() error {
+			if err := l.SQL(files).Row(ctx, "head", nil).Scan(&heads[i]); err != nil {
+				return shardError(shards, i, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return q, bound, err
+	}
+	more := map[string]string{"newest_fact": heads[newest(heads)].UTC().Format("2006-01-02 15:04:05.000000000")}
+	for name, value := range bound {
+		more[name] = value
+	}
+	q.SQL = strings.ReplaceAll(q.SQL, headView, headGiven)
+	return q, more, nil
+}
+
+// mostRows returns how many rows an answer has at most, and how many it may have.
+func mostRows(bound map[string]string, limits read.Limits) (most bounds) {
+	most.allowed = limits.Rows
+	if limit, ok := bound["limit"]; ok {
+		if n, err := strconv.ParseUint(limit, 10, 64); err == nil {
+			most.limit, most.limited = n, true
+		}
+	}
+	return most
+}

@@ -1,0 +1,2 @@
+SELECT max(recorded_at)
+FROM ledger_head

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ctxledger/ctxledger/ledger"
+)
+
+// ErrShard is wrapped by every error of one shard. The text names the shard.
+var ErrShard = errors.New("the cluster does not answer")
+
+// Ledgers are the connections to all shards of a cluster. Safe for concurrent use.
+type Ledgers struct {
+	Membership
+	list []*ledger.Ledger // in the order of Membership.Shards
+}
+
+// Open connects to all shards of the cluster that the ledger of dsn is one of. Open refuses a shard
+// with another membership: a migration was cut off there, or the address leads to another server.
+// Errors: [ErrShard] if a shard cannot be used. The caller closes the result.
+func Open(ctx context.Context, dsn string, m Membership) (_ *Ledgers, err error) {
+	all := &Ledgers{Membership: m, list: make([]*ledger.Ledger, len(m.Shards))}
+	var g errgroup.Group
+	for i, s := range m.Shards {
+		g.Go(func() error {
+			if err := all.open(ctx, dsn, i); err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrShard, s, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return all, nil
+}
+
+// open connects to one shard.
+func (all *Ledgers) open(ctx context.Context, dsn string, i int) error {
+	own, err := all.Shards[i].DSN(dsn)
+	if err != nil {
+		return err
+	}
+	if all.list[i], err = ledger.Open(ctx, own); err != nil {
+		return err
+	}
+	found, err := Of(ctx, all.list[i])
+	if err != nil {
+		return err
+	}
+	want := all.Membership
+	want.Own = all.Shards[i].Number
+	if !want.equal(found) {
+		return fmt.Errorf("it does not have the same record of the cluster: run `ctxledger migrate --cluster %s`", all.Cluster)
+	}
+	return nil
+}
+
+// Close gives the connections back.
+func (all *Ledgers) Close() error {
+	var errs []error
+	for _, l := range all.list {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// All returns the ledgers in the order of the shards' numbers.
+func (all *Ledgers) All() []*ledger.Ledger { return all.list }
+
+// Of returns the ledger of the shard with that number, or nil.
+func (all *Ledgers) Of(number uint32) *ledger.Ledger {
+	for i, s := range all.Shards {
+		if s.Number == number {
+			return all.list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+SELECT arrayStringConcat(groupUniqArray(cluster), ', ')
+FROM system.clusters

@@ -1,0 +1,1 @@
+EXISTS TABLE cluster_shards

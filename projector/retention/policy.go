@@ -1,0 +1,129 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Policy says what an installation keeps. The zero Policy keeps everything. The messages that are older
+// than the age leave their stream, and the oldest ones while a stream has more than Bytes. The content
+// of events leaves the tables later, because a rebuild reads the messages.
+type Policy struct {
+	// AgeSeconds is the age of a message by the server's clock. 0 is no limit.
+	AgeSeconds int64 `json:"age_seconds"`
+	// Bytes is the size of one stream on one server. 0 is no limit.
+	Bytes uint64 `json:"bytes"`
+	// AfterBackup keeps messages that no backup has.
+	AfterBackup bool `json:"after_backup"`
+	// ContentAgeSeconds is the age of content in the tables. 0 is no limit.
+	ContentAgeSeconds int64 `json:"content_age_seconds"`
+	// TenantContent are the ages for tenants of their own, in seconds. 0 is no limit.
+	TenantContent map[string]int64 `json:"tenant_content_age_seconds,omitempty"`
+}
+
+// Age returns the age, or 0.
+func (p Policy) Age() time.Duration { return time.Duration(p.AgeSeconds) * time.Second }
+
+// IsZero reports whether the policy keeps everything.
+func (p Policy) IsZero() bool { return p.AgeSeconds == 0 && p.Bytes == 0 }
+
+// contentAges returns the ages of content by tenant. "" are all others.
+func (p Policy) contentAges() map[string]time.Duration {
+	ages := map[string]time.Duration{"": time.Duration(p.ContentAgeSeconds) * time.Second}
+	for tenant, seconds := range p.TenantContent {
+		ages[schema.TenantOf(tenant)] = time.Duration(seconds) * time.Second
+	}
+	return ages
+}
+
+// shortest is the shortest age. The server forgets a message id after the duplicate window, and a
+// message must not leave before.
+var shortest = schema.Streams()[0].Duplicates
+
+// ErrPolicy means that a policy is not valid.
+var ErrPolicy = errors.New("not a valid retention")
+
+// Validate returns [ErrPolicy] with the reason if the policy is not valid.
+func (p Policy) Validate() error {
+	switch {
+	case p.AgeSeconds < 0 || p.AgeSeconds > 0 && p.Age() < shortest:
+		return fmt.Errorf("%w: an age of %v is below %v, for which the server remembers the ids of messages to find repeats", ErrPolicy, p.Age(), shortest)
+	case p.AfterBackup && p.IsZero():
+		return fmt.Errorf("%w: it waits for a backup, but has neither an age nor a number of bytes", ErrPolicy)
+	}
+	for tenant, age := range p.contentAges() {
+		if age != 0 && (p.AgeSeconds == 0 || age < p.Age()) {
+			of := "content"
+			if tenant != "" {
+				of = fmt.Sprintf("content of tenant %q", tenant)
+			}
+			return fmt.Errorf("%w: %s has the age %v, but its messages stay in the streams for longer: content leaves the tables after its message left", ErrPolicy, of, age)
+		}
+	}
+	return nil
+}
+
+// The keys of the bucket of leases.
+const (
+	policyKey = "retention.policy"
+	backupKey = "retention.backup"
+)
+
+// ReadPolicy reads the policy of an installation. An installation without one keeps everything.
+func ReadPolicy(ctx context.Context, kv jetstream.KeyValue) (p Policy, err error) {
+	_, err = get(ctx, kv, policyKey, &p)
+	return p, err
+}
+
+// WritePolicy sets the policy of an installation. Errors: [ErrPolicy].
+func WritePolicy(ctx context.Context, kv jetstream.KeyValue, p Policy) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	return put(ctx, kv, policyKey, p)
+}
+
+// BackedUp records that a backup has the messages of each stream up to a sequence. The streams are
+// named by their incarnations.
+func BackedUp(ctx context.Context, kv jetstream.KeyValue, through map[string]uint64) error {
+	return put(ctx, kv, backupKey, through)
+}
+
+// backedUp reads the record of the last backup.
+func backedUp(ctx context.Context, kv jetstream.KeyValue) (through map[string]uint64, err error) {
+	_, err = get(ctx, kv, backupKey, &through)
+	return through, err
+}
+
+func get(ctx context.Context, kv jetstream.KeyValue, key string, into any) (bool, error) {
+	entry, err := kv.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(entry.Value(), into)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s of the bucket %s: %w", key, lease.Bucket, err)
+	}
+	return true, nil
+}
+
+func put(ctx context.Context, kv jetstream.KeyValue, key string, value any) error {
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err == nil {
+		_, err = kv.Put(ctx, key, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s of the bucket %s: %w", key, lease.Bucket, err)
+	}
+	return nil
+}

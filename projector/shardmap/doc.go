@@ -1,0 +1,11 @@
+// Package shardmap keeps the map from the partitions of the streams to the shards of a cluster of
+// ClickHouse servers. The map is one entry of the lease bucket, under the key "shards":
+//
+//	{"cluster":"shop","shards":[1,2,1,2]}
+//
+// The list has the number of a shard for each partition, in the order of the partitions. A
+// partition is projected to one shard, so all rows of a session are on one shard.
+//
+// The map can be edited by hand or lost. The tables commits of the shards then contradict it, and
+// [Map.Check] refuses it. Nothing is projected twice.
+package shardmap

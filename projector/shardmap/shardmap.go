@@ -1,0 +1,172 @@
+package shardmap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Key is the key of the map in the lease bucket.
+const Key = "shards"
+
+// DefaultPartitions is the number of partitions of a new installation on a cluster. The number is
+// fixed, and every later shard takes whole partitions.
+const DefaultPartitions schema.Partitions = 16
+
+var (
+	// ErrNoMap means that the streams are not laid out for a cluster.
+	ErrNoMap = errors.New("the lease bucket has no map of the shards: run `ctxledger migrate --cluster NAME`")
+	// ErrWrongMap is wrapped by every error about a map that cannot be right. Nothing was written.
+	ErrWrongMap = errors.New("the map of the shards is wrong (key " + Key + " of the bucket " + lease.Bucket + ")")
+)
+
+// A Map names the shard of each partition.
+type Map struct {
+	Cluster string   `json:"cluster"`
+	Shards  []uint32 `json:"shards"` // number of a shard, by partition
+}
+
+// Read reads the map. Errors: [ErrNoMap], [ErrWrongMap] or an error of the server.
+func Read(ctx context.Context, js jetstream.JetStream) (Map, error) {
+	var m Map
+	kv, err := lease.OpenBucket(ctx, js)
+	if err != nil {
+		return m, err
+	}
+	entry, err := kv.Get(ctx, Key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return m, ErrNoMap
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the map of the shards: %w", err)
+	}
+	if err := json.Unmarshal(entry.Value(), &m); err != nil {
+		return m, fmt.Errorf("%w: %w", ErrWrongMap, err)
+	}
+	return m, nil
+}
+
+// Ensure reads the map, or makes it. A partition that was projected stays on its shard. The other
+// partitions go to the shards in turn. Ensure reports whether it made the map. Two calls at the same
+// time give the same map. Errors are those of [Map.Check].
+func Ensure(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) (m Map, made bool, err error) {
+	m, err = Read(ctx, js)
+	if errors.Is(err, ErrNoMap) {
+		if m, err = plan(ctx, js, shards); err != nil {
+			return m, false, err
+		}
+		if made, err = create(ctx, js, m); err == nil && !made {
+			m, err = Read(ctx, js)
+		}
+	}
+	if err == nil {
+		err = m.Check(ctx, js, shards)
+	}
+	return m, made, err
+}
+
+func create(ctx context.Context, js jetstream.JetStream, m Map) (bool, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return false, err
+	}
+	kv, err := lease.OpenBucket(ctx, js)
+	if err != nil {
+		return false, err
+	}
+	_, err = kv.Create(ctx, Key, text)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("write the map of the shards: %w", err)
+	}
+	return true, nil
+}
+
+func plan(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) (Map, error) {
+	m := Map{Cluster: shards.Cluster}
+	n, err := streamio.ReadPartitions(ctx, js)
+	if err != nil {
+		return m, err
+	}
+	for partition, stream := range n.EventStreams() {
+		held, err := holders(ctx, js, shards, stream.Name)
+		if err != nil {
+			return m, err
+		}
+		shard := shards.Shards[partition%len(shards.Shards)].Number
+		if len(held) > 0 {
+			shard = held[0].Number
+		}
+		m.Shards = append(m.Shards, shard)
+	}
+	return m, nil
+}
+
+// holders returns the shards that have commits of a stream.
+func holders(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers, stream string) (held []cluster.Shard, err error) {
+	_, incarnation, err := streamio.OpenStream(ctx, js, stream)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range shards.All() {
+		_, found, err := l.LastCommit(ctx, incarnation)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[i], err)
+		}
+		if found {
+			held = append(held, shards.Shards[i])
+		}
+	}
+	return held, nil
+}
+
+// Check compares the map with the streams, the shards and the commits on the shards. Errors:
+// [ErrWrongMap], or an error of a server.
+func (m Map) Check(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) error {
+	n, err := streamio.ReadPartitions(ctx, js)
+	if err != nil {
+		return err
+	}
+	if m.Cluster != shards.Cluster {
+		return fmt.Errorf("%w: it is of the cluster %q, and ClickHouse is of the cluster %q", ErrWrongMap, m.Cluster, shards.Cluster)
+	}
+	if len(m.Shards) != int(n) {
+		return fmt.Errorf("%w: it has %d partitions, and the streams have %d", ErrWrongMap, len(m.Shards), n)
+	}
+	for partition, stream := range n.EventStreams() {
+		if shards.Of(m.Shards[partition]) == nil {
+			return fmt.Errorf("%w: stream %s is on shard %d, which the cluster %s does not have", ErrWrongMap, stream.Name, m.Shards[partition], m.Cluster)
+		}
+		held, err := holders(ctx, js, shards, stream.Name)
+		if err != nil {
+			return err
+		}
+		for _, s := range held {
+			if s.Number != m.Shards[partition] {
+				return fmt.Errorf("%w: stream %s is on shard %d, but %s has its commits", ErrWrongMap, stream.Name, m.Shards[partition], s)
+			}
+		}
+	}
+	return nil
+}
+
+// Ledgers returns the ledger of each partition, in the order of the partitions. The map must have
+// passed Check.
+func (m Map) Ledgers(shards *cluster.Ledgers) []*ledger.Ledger {
+	list := make([]*ledger.Ledger, len(m.Shards))
+	for i, number := range m.Shards {
+		list[i] = shards.Of(number)
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package streamio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// deafConsumer is a consumer that nobody serves for its first requests.
+type deafConsumer struct {
+	jetstream.Consumer
+	unanswered int
+}
+
+type noResponders struct{ jetstream.MessageBatch }
+
+func (noResponders) Messages() <-chan jetstream.Msg {
+	none := make(chan jetstream.Msg)
+	close(none)
+	return none
+}
+
+func (noResponders) Error() error { return nats.ErrNoResponders }
+
+func (c *deafConsumer) Fetch(most int, opts ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
+	if c.unanswered > 0 {
+		c.unanswered--
+		return noResponders{}, nil
+	}
+	return c.Consumer.Fetch(most, opts...)
+}
+
+// deafStream is a stream whose new consumers are at first unknown to the client's server.
+type deafStream struct {
+	jetstream.Stream
+	unanswered int
+}
+
+func (s deafStream) CreateConsumer(ctx context.Context, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	consumer, err := s.Stream.CreateConsumer(ctx, c)
+	return &deafConsumer{consumer, s.unanswered}, err
+}
+
+// TestEach: Each visits what is selected, in order, also where nobody answers its first requests.
+func TestEach(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), schema.QuarantineStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for i := range 1200 {
+		all = append(all, fmt.Sprint(i))
+		if _, err := js.Publish(t.Context(), fmt.Sprintf("ctx.quarantine.%d", i%2), []byte(all[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var odd []string
+	for i := 1; i < len(all); i += 2 {
+		odd = append(odd, all[i])
+	}
+	errStop := errors.New("stop")
+	for _, c := range []struct {
+		name     string
+		s        Selection
+		deaf     int
+		stopAt   int
+		want     []string
+		wantFail error
+	}{
+		{name: "all", s: Selection{}, want: all},
+		{name: "a subject", s: Selection{Subject: "ctx.quarantine.1"}, want: odd},
+		{name: "a later time", s: Selection{Since: time.Now().Add(time.Hour)}},
+		{name: "headers", s: Selection{HeadersOnly: true}, want: make([]string, len(all))},
+		{name: "nobody answers at first", s: Selection{}, deaf: 3, want: all},
+		{name: "stopped", s: Selection{}, stopAt: 7, want: all[:7], wantFail: errStop},
+		{name: "headers, stopped", s: Selection{HeadersOnly: true}, stopAt: 7, want: make([]string, 7), wantFail: errStop},
+	} {
+		var got []string
+		err := Each(t.Context(), deafStream{stream, c.deaf}, c.s, func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
+			if got = append(got, string(m.Data())); len(got) == c.stopAt {
+				return errStop
+			}
+			return nil
+		})
+		if !errors.Is(err, c.wantFail) || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %d messages, want %d", c.name, err, len(got), len(c.want))
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := Each(ctx, deafStream{stream, 1000}, Selection{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("nobody ever answers:", err)
+	}
+}

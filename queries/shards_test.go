@@ -1,0 +1,59 @@
+package queries
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// lastOrder is the ORDER BY of a whole statement.
+var lastOrder = regexp.MustCompile(`(?s).*\nORDER BY (.*?)(?:\nLIMIT .*)?$`)
+
+// TestMergesSortAsTheStatement compares the keys of each union with the statement.
+func TestMergesSortAsTheStatement(t *testing.T) {
+	if n := len(merges()); n < 40 {
+		t.Fatalf("%d queries are listed", n)
+	}
+	for name, m := range merges() {
+		if m.OfSession() {
+			continue
+		}
+		q, err := Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := lastOrder.FindStringSubmatch(strings.TrimSuffix(strings.TrimSpace(q.SQL), ";"))
+		if found == nil {
+			t.Errorf("%s: no ORDER BY", name)
+			continue
+		}
+		terms := strings.Split(strings.Join(strings.Fields(found[1]), " "), ", ")
+		for i, k := range m.Keys {
+			want := k.Column
+			if k.Absolute {
+				want = "abs(" + want + ")"
+			}
+			if k.Descending {
+				want += " DESC"
+			}
+			if i >= len(terms) || strings.TrimSuffix(terms[i], " NULLS LAST") != want {
+				t.Errorf("%s: key %d is %q, and the statement sorts by %q", name, i+1, want, terms)
+			}
+		}
+	}
+}
+
+func TestParseMergeRefuses(t *testing.T) {
+	for line, says := range map[string]string{
+		"strange            session":             "unknown query",
+		"sessions           session":             "does not require a session_id",
+		"sessions           sums tenant":         "want union or session",
+		"sessions           union tenant":        "the keys do not have the session",
+		"sessions           union session_id up": "no column of the query, or not sorted by desc",
+		"sessions           union turn_id":       "no column of the query",
+	} {
+		if _, _, err := parseMerge(line); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
