@@ -123,6 +123,32 @@ func TestRetention(t *testing.T) {
 	f.exactRest()
 }
 
+// TestRetentionOfAWholeStream: the last commit has only a message that was deleted. What was removed does
+// not come back, as it did where the server was asked for a purge up to that message.
+func TestRetentionOfAWholeStream(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishAll(0)
+	f.must(f.run(f.guarded(new(logbook))))
+	f.publish(projectortest.Foreign(2000, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.must(f.run(f.guarded(new(logbook))))
+	info, err := f.stream().Info(t.Context())
+	f.must(err)
+	if last := f.lastCommit(); last.First != info.State.LastSeq || info.State.NumDeleted != 2 {
+		t.Fatalf("the last commit begins with %d, the stream has %+v", last.First, info.State)
+	}
+	done := f.retained(everything)
+	info, err = f.stream().Info(t.Context())
+	f.must(err)
+	if info.State.Msgs != 0 || done.Messages == 0 {
+		t.Errorf("removed %+v, and the stream has %+v", done, info.State)
+	}
+	f.loseTables()
+	f.publishMix(100, 30)
+	f.must(f.run(f.guarded(new(logbook))))
+	f.exactRest()
+}
+
 // exactRest checks that the tables have each message of the stream once, and the facts that never expire.
 func (f *fixture) exactRest() {
 	f.t.Helper()

@@ -154,10 +154,7 @@ func (p Pass) remove(ctx context.Context, s *stream) (done Removed, err error) {
 			return err
 		}},
 		{Verb: "remove", Do: func(ctx context.Context) error {
-			if err := s.source.Stream.Purge(ctx, jetstream.WithPurgeSequence(s.Through+1)); err != nil {
-				return fmt.Errorf("remove the messages of %s up to %d: %w", done.Stream, s.Through, err)
-			}
-			return nil
+			return removeThrough(ctx, s.source.Stream, s.Through)
 		}},
 	}, steps.Take)
 	if err != nil {
@@ -171,6 +168,29 @@ func (p Pass) remove(ctx context.Context, s *stream) (done Removed, err error) {
 	done.First, done.FirstAt, done.State.Bytes = info.State.FirstSeq, info.State.FirstTime, info.State.Bytes
 	p.Log.Info("removed messages by the retention", "event", "retention", "stream", done.Stream, "through", s.Through, "messages", done.Messages, "bytes", done.Bytes)
 	return done, nil
+}
+
+// removeThrough removes the messages of a stream up to a sequence.
+//
+// A stream that is emptied is purged by its subjects. If its last message was deleted before, a purge by
+// the sequence alone does not last: some seconds later the server reads the messages from its file
+// again. Measured with nats-server 2.15.2 and 2.15.3.
+func removeThrough(ctx context.Context, stream jetstream.Stream, through uint64) error {
+	config := stream.CachedInfo().Config
+	_, err := stream.GetMsg(ctx, through+1, jetstream.WithGetMsgSubject(">")) // the next one that is there
+	switch {
+	case err == nil:
+		err = stream.Purge(ctx, jetstream.WithPurgeSequence(through+1))
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		err = nil
+		for _, subject := range config.Subjects {
+			err = cmp.Or(err, stream.Purge(ctx, jetstream.WithPurgeSequence(through+1), jetstream.WithPurgeSubject(subject)))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove the messages of %s up to %d: %w", config.Name, through, err)
+	}
+	return nil
 }
 
 // removeCopies removes the copies of quarantined messages that were made before a time. Their messages
@@ -187,10 +207,7 @@ func (p Pass) removeCopies(ctx context.Context, before time.Time) error {
 	if err != nil || last < copies.CachedInfo().State.FirstSeq {
 		return err
 	}
-	if err := copies.Purge(ctx, jetstream.WithPurgeSequence(last+1)); err != nil {
-		return fmt.Errorf("remove the copies of quarantined messages up to %d: %w", last, err)
-	}
-	return nil
+	return removeThrough(ctx, copies, last)
 }
 
 // Follow runs a pass at once and then one every Every, until ctx ends. It logs and counts failures, and
