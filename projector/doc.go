@@ -106,6 +106,7 @@
 //	tell     write facts that name the records: stream, sequence, leaf and ids
 //	await    wait until the tables have these facts, so that they explain every deletion
 //	delete   overwrite and delete the messages of the streams and of CTX_QUARANTINE
+//	remove   remove the texts of CTX_TEXTS that no other event names; see package texts
 //	unlist   delete the rows of these sequences: tables of facts, quarantine, duplicates;
 //	         clear the digests in commits that covered them; delete the rows of events
 //	         last, because a second run finds the remaining work by them

@@ -211,3 +211,19 @@ func escapeEvidence(id string) string {
 	}
 	return string(b)
 }
+
+// textRef begins the reference to a text in the bucket of texts.
+const textRef = "urn:ctxledger:text:"
+
+// TextRef returns the content_ref of an item whose text is too large for its event. The text is in the
+// object bucket CTX_TEXTS, encrypted, under its tenant and its keyed digest, see [Key.Digest].
+func TextRef(digest string) Ref { return Ref(textRef + digest) }
+
+// TextDigest returns the digest of a [TextRef], and "" for any other reference.
+func (r Ref) TextDigest() string {
+	digest, ok := strings.CutPrefix(string(r), textRef)
+	if !ok {
+		return ""
+	}
+	return digest
+}

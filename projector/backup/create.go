@@ -296,5 +296,5 @@ func (c Create) positions(ctx context.Context) ([]Stream, error) {
 		}
 		list = append(list, of)
 	}
-	return append(list, Stream{Name: schema.LastingStream}, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}), nil
+	return append(list, Stream{Name: schema.LastingStream}, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}, Stream{Name: streamio.TextsStream}), nil
 }

@@ -15,7 +15,9 @@
 //
 // The stream of tree heads is copied before the streams of events. Each copied head is
 // therefore a head of copied events. The copies of quarantined messages are copied after the
-// streams of events.
+// streams of events. The stream of the bucket CTX_TEXTS is copied last: a text is written before the
+// fact that names it, so each copied fact finds its text. The texts are encrypted under the tenants'
+// keys.
 //
 // The leases and the memory of imports are not copied: `ctxledger migrate` makes them again.
 // Keys are copied only for recipients.

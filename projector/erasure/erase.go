@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -15,11 +16,13 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Erasure erases the content of a data subject. Erasure overwrites the messages in the streams
-// and their copies in CTX_QUARANTINE, and deletes the rows. The leaves of the transparency log
+// and their copies in CTX_QUARANTINE, removes the texts of CTX_TEXTS that only these messages name, and
+// deletes the rows. The leaves of the transparency log
 // remain, and reveal nothing without their salts. See the comment of package projector. Run may
 // be repeated. Run must be repeated after an interruption, until it returns without an error.
 // Two runs at the same time do no harm.
@@ -128,10 +131,14 @@ func (e Erasure) erase(ctx context.Context, d doomed) (ids []string, err error) 
 		}},
 		{Verb: "await", Do: func(ctx context.Context) error { return e.await(ctx, d) }},
 		{Verb: "delete", Do: func(ctx context.Context) error { return e.deleteMessages(ctx, d) }},
+		{Verb: "remove texts", Do: func(ctx context.Context) error {
+			_, err := e.texts(d).Run(ctx)
+			return err
+		}},
 		{Verb: "unlist", Do: func(ctx context.Context) error { return e.unlist(ctx, d) }},
 	}, steps.Take)
 	if err == nil {
-		e.Log.Info("erased", "messages", d.Messages(), "copies", d.Copies)
+		e.Log.Info("erased", "messages", d.Messages(), "copies", d.Copies, "texts", d.Texts)
 	}
 	return ids, err
 }
@@ -163,6 +170,23 @@ func (e Erasure) await(ctx context.Context, d doomed) error {
 		}
 	}
 	return nil
+}
+
+// texts returns the sweep of the texts that only the messages name. Their rows must still be there: a
+// second run finds the texts by them.
+func (e Erasure) texts(d doomed) texts.Sweep {
+	type place struct {
+		incarnation uuid.UUID
+		sequence    uint64
+	}
+	gone := make(map[place]bool, len(d.list))
+	for _, m := range d.list {
+		gone[place{m.Incarnation, m.StreamSeq}] = true
+	}
+	return texts.Sweep{
+		JetStream: e.JetStream, Ledger: e.Ledger, Patience: cmp.Or(e.Patience, patience), Log: e.Log,
+		Gone: func(incarnation uuid.UUID, sequence uint64) bool { return gone[place{incarnation, sequence}] },
+	}
 }
 
 // unlist removes the rows of the messages.

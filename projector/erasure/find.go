@@ -27,6 +27,7 @@ type Erasable struct {
 	Repeats uint64 `json:"repeats"` // messages that repeated one of the events
 	Refused uint64 `json:"refused"` // messages in quarantine
 	Copies  uint64 `json:"copies"`  // messages of CTX_QUARANTINE
+	Texts   uint64 `json:"texts"`   // texts of CTX_TEXTS that no other message names
 	Kept    uint64 `json:"kept"`    // redactions and exports of the data subject, which stay
 	// Masked are quarantined messages with a masked text in the place of the subject's id, because a
 	// redaction withholds the id. They may belong to the subject, and stay.
@@ -79,6 +80,7 @@ func (e Erasure) nameFor(tenant string) string {
 
 func (e *Erasable) add(o Erasable) {
 	e.Events, e.Repeats, e.Refused, e.Copies = e.Events+o.Events, e.Repeats+o.Repeats, e.Refused+o.Refused, e.Copies+o.Copies
+	e.Texts += o.Texts
 	e.Kept, e.Masked = o.Kept, o.Masked
 }
 
@@ -156,6 +158,11 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	slices.SortFunc(d.list, func(a, b doomedMessage) int {
 		return cmp.Or(bytes.Compare(a.Incarnation[:], b.Incarnation[:]), cmp.Compare(a.StreamSeq, b.StreamSeq))
 	})
+	named, err := e.texts(d).Find(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.Texts = uint64(named)
 	return d, e.findCopies(ctx, &d)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -132,10 +133,21 @@ func (p Pass) empty(ctx context.Context, policy Policy, now time.Time, firsts ma
 			p.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", tenant, "events", n, "before", before)
 		}
 		events += n
+		_, err = texts.Sweep{JetStream: p.JetStream, Ledger: p.Ledger, Patience: textsPatience, Log: p.Log}.Run(ctx)
+		if errors.Is(err, texts.ErrNotProjected) {
+			p.Log.Info("texts of old content wait for the tables", "event", "texts_kept", "tenant", tenant)
+			continue
+		}
+		if err != nil {
+			return events, err
+		}
 		emptied[tenant] = before
 	}
 	return events, nil
 }
+
+// textsPatience is the wait for the tables before texts are left to the next pass.
+const textsPatience = 15 * time.Second
 
 // step is the granularity of an age of content. Each step rewrites the data of the parts that have the
 // events of the step.

@@ -66,6 +66,9 @@ func Ensure(ctx context.Context, js jetstream.JetStream, want Layout) ([]string,
 			return e.done, err
 		}
 	}
+	if err := e.stream(ctx, textsConfig()); err != nil {
+		return e.done, err
+	}
 	for _, config := range buckets() {
 		if err := e.bucket(ctx, config); err != nil {
 			return e.done, err

@@ -40,7 +40,7 @@ func allStreams(n schema.Partitions) (names []string) {
 	for _, b := range buckets() {
 		names = append(names, bucketStream(b.Bucket))
 	}
-	return names
+	return append(names, TextsStream)
 }
 
 // replicasOf returns the number of replicas of a stream, and 1 if there is no stream.

@@ -49,7 +49,7 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	done, err := Ensure(t.Context(), js, Layout{Replicas: 3})
-	if err != nil || !slices.Contains(done, "raised stream CTX to 3 replicas") || !slices.Contains(done, "raised bucket ctxledger_leases to 3 replicas") || len(done) != 7 {
+	if err != nil || !slices.Contains(done, "raised stream CTX to 3 replicas") || !slices.Contains(done, "raised bucket ctxledger_leases to 3 replicas") || len(done) != 8 {
 		t.Fatal(done, err)
 	}
 	awaitReplicas(t, js, "three healthy replicas", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
@@ -108,7 +108,7 @@ func TestReplicasOfOneServer(t *testing.T) {
 		t.Error(done, err)
 	}
 	list, err := ReadReplicas(t.Context(), js)
-	if err != nil || len(list) != 7 || slices.ContainsFunc(list, func(r Replicas) bool { return !r.Healthy() || r.Alone() || r.Want != 1 }) {
+	if err != nil || len(list) != 8 || slices.ContainsFunc(list, func(r Replicas) bool { return !r.Healthy() || r.Alone() || r.Want != 1 }) {
 		t.Error(list, err)
 	}
 }

@@ -23,7 +23,8 @@ import (
 
 const backupHelp = `Copy the tables and the streams to a folder or a store, while everything runs. ClickHouse copies
 the tables by its own BACKUP, and JetStream copies the streams by its snapshots. The
-streams are copied after the tables, so that they are never older. A backup has a
+streams are copied after the tables, so that they are never older. The texts in CTX_TEXTS
+are copied, too, encrypted by the tenants' keys. A backup has a
 manifest with positions, signed tree heads, versions, and the SHA-256 of every file.
 
 Keys are copied only with --recipient, encrypted by age (age-encryption.org). Without it,

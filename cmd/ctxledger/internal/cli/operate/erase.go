@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 type eraseFlags struct {
@@ -29,7 +30,8 @@ func EraseCommand(a *cli.App) *cobra.Command {
 		Use:   "erase --subject SUBJECT --reason REASON --policy-ref POLICY",
 		Short: "Erase the content of a data subject, and keep the proofs",
 		Long: `Erase every event of a subject: its messages from the streams, its rows and their salts
-from the tables, and its copies in CTX_QUARANTINE. The leaves of the log stay, and say
+from the tables, its copies in CTX_QUARANTINE, and its texts in CTX_TEXTS. A text that
+events of others name, too, stays until these are erased. The leaves of the log stay, and say
 nothing without the salts; evidence packs still verify. The fact
 context.erasure.applied stays, too. It holds the reason, the policies, the places of
 the records, and a keyed digest of the subject. The key is in keys/ledger.proof of the
@@ -43,7 +45,7 @@ reason stays for ever: put no personal data into it.
 A terminal is asked for a confirmation; a pipe needs --yes. --dry-run only counts. A
 projector must be running. Run the command again to finish an interrupted erasure, or
 to erase later events. Copies elsewhere are not erased: packs, backups, outboxes of
-producers, and targets of a content_ref. The server keeps files of replaced table parts
+producers, and other targets of a content_ref. The server keeps files of replaced table parts
 for eight minutes.`,
 		Example: `  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17 --dry-run
   ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17
@@ -127,7 +129,11 @@ func confirmErasure(a *cli.App, subject ledger.Subject, found erasure.Erasable) 
 }
 
 func countErasable(e erasure.Erasable) string {
-	return fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
+	counted := fmt.Sprintf("%d events, %d repeats and %d refused messages", e.Events, e.Repeats, e.Refused)
+	if e.Texts > 0 {
+		counted += fmt.Sprintf(", and %s in %s", ui.Plural(e.Texts, "text"), streamio.TextsBucket)
+	}
+	return counted
 }
 
 func printErased(a *cli.App, done erasure.Erased, earlier []erasure.Earlier, flags eraseFlags, verb string) error {
