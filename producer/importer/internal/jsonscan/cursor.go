@@ -2,24 +2,29 @@ package jsonscan
 
 import (
 	"bytes"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Cursor reads a value that a decoder has checked. A cursor finds the end of each part without
-// checking the syntax again. Cursor accepts and refuses the same values as [json.Unmarshal] with
-// [Streamed]. Each method starts at a value and ends after the value. The returned spans are
-// parts of the text.
+// Cursor reads a value. It reads and refuses the same values as [json.Unmarshal] with [Streamed].
+// Each method starts at a value and ends after the value. A method returns false for a value of
+// another form, and at an error in the syntax of a line. The cursor then has no valid position. The
+// returned spans are parts of the text.
 type Cursor struct {
 	text  []byte
 	at    int
+	depth int    // number of open objects and arrays
+	names *names // of the open objects of a line; nil for a value that a decoder has checked
 	words *words // nil for none
 }
 
-// Decode reads the object in value with the function read. Decode returns false if value is not
-// an object or a member has a form that read refuses.
+// maxDepth is the largest depth of a value. The decoder has the same limit.
+const maxDepth = 10_000
+
+// Decode reads the object in value with the function read. A decoder must have checked the value.
+// Decode returns false if value is not an object or a member has a form that read refuses.
 func Decode(value []byte, read func(c *Cursor) bool) bool {
 	c := Cursor{text: value}
 	c.space()
@@ -30,35 +35,39 @@ func Decode(value []byte, read func(c *Cursor) bool) bool {
 // must read or skip the value. Members returns false if each does, or if the value is not an
 // object.
 func (c *Cursor) Members(each func(name []byte) bool) bool {
-	if c.Next() != '{' {
+	if c.depth++; c.Next() != '{' || c.depth > maxDepth {
 		return false
 	}
+	members := c.names.begin()
 	for n := 0; ; n++ {
 		c.at++
 		if c.space() == '}' && n == 0 {
 			break
 		}
-		name, ok := c.plain()
-		if !ok {
-			name, _ = c.Value().Text()
+		name, ok := c.name()
+		if !ok || !c.names.add(name, &members) || c.space() != ':' {
+			return false
 		}
-		c.space()
-		c.at++ // the colon
+		c.at++
 		c.space()
 		if !each(name) {
 			return false
 		}
-		if c.space() == '}' {
+		if end := c.space(); end == '}' {
 			break
+		} else if end != ',' {
+			return false
 		}
 	}
 	c.at++
+	c.depth--
+	c.names.end(&members)
 	return true
 }
 
 // Elements is Members for an array.
 func (c *Cursor) Elements(each func() bool) bool {
-	if c.Next() != '[' {
+	if c.depth++; c.Next() != '[' || c.depth > maxDepth {
 		return false
 	}
 	for n := 0; ; n++ {
@@ -69,11 +78,14 @@ func (c *Cursor) Elements(each func() bool) bool {
 		if !each() {
 			return false
 		}
-		if c.space() == ']' {
+		if end := c.space(); end == ']' {
 			break
+		} else if end != ',' {
+			return false
 		}
 	}
 	c.at++
+	c.depth--
 	return true
 }
 
@@ -98,10 +110,33 @@ func (c *Cursor) space() byte {
 
 // Skip skips the value.
 func (c *Cursor) Skip() bool {
+	if c.names == nil {
+		return c.pass()
+	}
+	switch c.Next() {
+	case '"':
+		_, ok := c.quoted()
+		return ok
+	case '{':
+		return c.Members(func([]byte) bool { return c.Skip() })
+	case '[':
+		return c.Elements(c.Skip)
+	case 't':
+		return c.literal("true")
+	case 'f':
+		return c.literal("false")
+	case 'n':
+		return c.literal("null")
+	}
+	return c.number()
+}
+
+// pass skips a value that a decoder has checked.
+func (c *Cursor) pass() bool {
 	for depth := 0; ; {
 		switch c.text[c.at] {
 		case '"':
-			c.quoted()
+			c.passText()
 		case '{', '[':
 			depth++
 			c.at++
@@ -122,8 +157,8 @@ func (c *Cursor) Skip() bool {
 	}
 }
 
-// quoted skips a string.
-func (c *Cursor) quoted() {
+// passText is pass for a string.
+func (c *Cursor) passText() {
 	for escaped := true; escaped; {
 		c.at += 1 + bytes.IndexByte(c.text[c.at+1:], '"')
 		escaped = false
@@ -134,47 +169,49 @@ func (c *Cursor) quoted() {
 	c.at++
 }
 
-// plain reads a string that has no escapes, and returns its text. plain returns false for other
-// values and leaves them unread. The text of a line is valid UTF-8; see [Lines.Read].
-func (c *Cursor) plain() ([]byte, bool) {
-	if c.words == nil || c.Next() != '"' {
-		return nil, false
+// name reads the name of a member.
+func (c *Cursor) name() (text []byte, ok bool) {
+	from := c.at
+	text, ok = c.quoted()
+	if ok && (text == nil || c.words == nil && !utf8.Valid(text)) {
+		text, _ = Span(c.text[from:c.at]).Text()
 	}
-	rest := c.text[c.at+1:]
-	inner := rest[:bytes.IndexByte(rest, '"')]
-	if bytes.IndexByte(inner, '\\') >= 0 {
-		return nil, false
-	}
-	c.at += len(inner) + 2
-	return inner, true
+	return text, ok
 }
 
-// Value reads the value and returns its text.
+// Value reads the value and returns its text, nil at an error.
 func (c *Cursor) Value() Span {
 	from := c.at
-	c.Skip()
+	if !c.Skip() {
+		return nil
+	}
 	return c.text[from:c.at:c.at]
 }
 
 // Span reads a value of any form.
 func (c *Cursor) Span(at *Span) bool {
 	*at = c.Value()
-	return true
+	return *at != nil
 }
 
 // Into reads a value into at. Into returns false for a value that the type of at cannot hold.
 func (c *Cursor) Into(at any) bool {
-	return json.Unmarshal(c.Value(), at, Streamed) == nil
+	value := c.Value()
+	return value != nil && json.Unmarshal(value, at, Streamed) == nil
 }
 
 // Text reads a string or null. A value of another form leaves at unchanged.
 func (c *Cursor) Text(at *string) bool {
-	if text, ok := c.plain(); ok {
-		*at = c.words.text(text)
-		return true
+	from := c.at
+	if c.words != nil {
+		if text, ok := c.quoted(); ok && text != nil { // the text of a line is valid UTF-8
+			*at = c.words.text(text)
+			return true
+		}
+		c.at = from
 	}
 	value := c.Value()
-	if value[0] != '"' && value[0] != 'n' {
+	if value == nil || value[0] != '"' && value[0] != 'n' {
 		return false
 	}
 	*at = TextOf(value)
@@ -184,14 +221,14 @@ func (c *Cursor) Text(at *string) bool {
 // SkipText skips a string or null, and returns false for a value of another form.
 func (c *Cursor) SkipText() bool {
 	value := c.Value()
-	return value[0] == '"' || value[0] == 'n'
+	return value != nil && (value[0] == '"' || value[0] == 'n')
 }
 
 // Bool reads true, false or null.
 func (c *Cursor) Bool(at *bool) bool {
 	value := c.Value()
 	*at = string(value) == "true"
-	return value[0] == 't' || value[0] == 'f' || value[0] == 'n'
+	return value != nil && (value[0] == 't' || value[0] == 'f' || value[0] == 'n')
 }
 
 // Count reads a whole number or null.

@@ -1,5 +1,5 @@
 // Package jsonscan reads members of JSON records faster than by reflection.
 //
-// A decoder has checked the text: [Lines] checks a line, and [Decode] takes a value
-// that is known to be valid. A [Cursor] then walks over the value without a second check.
+// A [Cursor] walks over a value. In a line it also checks the syntax, see [Lines]. [Decode] takes a
+// value that a decoder has checked, and the cursor only searches for the ends of the parts.
 package jsonscan

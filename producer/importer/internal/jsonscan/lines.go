@@ -1,37 +1,30 @@
 package jsonscan
 
-import (
-	"hash/maphash"
-	"unicode/utf8"
+import "unicode/utf8"
 
-	"github.com/ctxledger/ctxledger/producer/importer/internal/hashset"
-	"github.com/go-json-experiment/json/jsontext"
-)
-
-// Lines reads the lines of one log. An import reads a log twice. Lines checks each line once, and
-// keeps one copy of a short text that many lines repeat. The zero value has read no line.
+// Lines reads the lines of one log. Lines keeps one copy of a short text that many lines repeat. The
+// zero value has read no line.
 type Lines struct {
-	valid  hashset.HashSet // hashes of the lines whose syntax is valid
+	names  names
 	words  words
 	cursor Cursor // at the current line
 }
 
-var lineSeed = maphash.MakeSeed()
-
 // Read reads a line with the function read. Read returns false if the line is not valid UTF-8 or
-// JSON, or if read refuses it. The strict decoder then finds the reason.
+// JSON, or if read refuses it. The strict decoder then finds the reason, or reads a line that is
+// valid.
 func (l *Lines) Read(line []byte, read func(c *Cursor) bool) bool {
-	sum := max(maphash.Bytes(lineSeed, line)>>1, 1)
-	if !l.valid.Has(sum) {
-		value := jsontext.Value(line)
-		if !value.IsValid() && !(utf8.Valid(line) && value.IsValid(Lenient)) {
-			return false
-		}
-		l.valid.Add(sum)
+	if !utf8.Valid(line) {
+		return false
 	}
-	l.cursor = Cursor{text: line, words: &l.words}
+	l.names.used = 0
+	l.cursor = Cursor{text: line, names: &l.names, words: &l.words}
 	l.cursor.space()
-	return read(&l.cursor)
+	if !read(&l.cursor) {
+		return false
+	}
+	l.cursor.space()
+	return l.cursor.at == len(line)
 }
 
 // words holds short texts that a log repeats in many lines: ids, folders, types of records. The

@@ -3,6 +3,7 @@ package jsonscan
 import (
 	"bytes"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -19,10 +20,27 @@ var lined = map[string]bool{
 	`{"a":"\x"}`: false, `{"a":"\u00g0"}`: false, "{\"a\":\"\x1f\"}": false, "{\"a\x00\":1}": false, `{"a":"b}`: false, `{"a"`: false, `{"a":"\`: false, `{"a":"\u12`: false,
 	`{"a":1,}`: false, `{,"a":1}`: false, `{"a":[1,]}`: false, `{"a":[,1]}`: false, `{"a" 1}`: false, `{"a":1 "b":2}`: false, `{"a":[1 2]}`: false, `{"a":1]`: false, `{a:1}`: false,
 	`{} {}`: false, `[]`: false, `null`: false, ``: false,
-	`{"a":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: false,
+	`{"a":` + strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999) + `}`:   true,
+	`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `}`: false,
+	`{"a":{"b":1},"b":2,"c":[{"a":1},{"a":2}]}`:                               true, `{"a":{"b":1},"a":2}`: false,
+	`{"a":1,"\u0061":2}`: false, `{"\ud800":1,"\ud801":2}`: false, `{"\`: false, `{"a":"\ud800`: false, `{"a":-0.0e-1}`: true, `{"a":1e+}`: false, `{"a":--1}`: false,
+	"{\"a\":\"12345678\x1f\"}": false, "{\"a\":\"éééé\x7f\"}": true, `{"a":1}x`: false, `{"a":nul`: false, `{"a":nulx}`: false, `{"a":[`: false, `{"a":[1`: false,
+	`{"a":` + strings.Repeat("[", 9_999) + "{}" + strings.Repeat("]", 9_999) + `}`: false,
+	`{"a":[` + strings.Repeat(`{"a":1},`, 300) + `{}]}`:                            true, `{"a":[1 23]}`: false, `{"a":1 2"b":2}`: false, "{\"a\":\"\x1f23456789abc\"}": false,
+	"{" + someNames(256) + "}": true, "{" + someNames(257) + "}": false, "{" + someNames(100) + `,"7":1}`: false,
 }
 
-// TestLines: both passes over a log accept the same lines.
+// someNames are members with different names.
+func someNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.Quote(strconv.Itoa(i)) + ":0"
+	}
+	return strings.Join(names, ",")
+}
+
+// TestLines: a line is accepted or not, whatever lines came before it. Lines leaves lines with
+// more than 256 names to the strict decoder.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	var lines Lines
