@@ -9,15 +9,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// InlineContents returns the facts with content about items and assemblies of a session, by
-// their ids. They are in the order of the stream, as the ledger knew them at a time; the empty
+// Contents returns the facts about items and assemblies of a session, by their ids, that have content
+// or name a text by [schema.TextRef]. They are in the order of the stream, as the ledger knew them at a time; the empty
 // one is now.
-func (l Reader) InlineContents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
+func (l Reader) Contents(ctx context.Context, tenant, session, asOf string, ids []string) ([]schema.Fact, error) {
 	params := chsql.Params{
 		"tenant": chsql.Text(tenant), "session": chsql.Text(session), "as_of": chsql.Text(asOf), "ids": chsql.Texts(ids),
+		"text_ref": chsql.Text(string(schema.TextRef(""))),
 	}
 	var list []schema.Fact
-	for answer := range l.sql.Rows(ctx, "inline_contents", params) {
+	for answer := range l.sql.Rows(ctx, "contents", params) {
 		var r row.Event
 		c := &r.Correlation
 		err := answer.Scan(&r.Incarnation, &r.StreamSeq, &r.RecordedAt, &r.EventTime, &r.EventID, &r.Source, &r.EventType, &c.Tenant, &c.SessionID, &c.TurnID, &r.Data)

@@ -41,6 +41,17 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Bucket, error) {
 	return &Bucket{js, stream}, nil
 }
 
+// CheckWritable returns an error if the account may not write and delete in the bucket.
+func (b *Bucket) CheckWritable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	ack, err := b.js.Publish(ctx, chunkPrefix+uuid.NewString(), nil)
+	if err != nil {
+		return fmt.Errorf("write to bucket %s: %w", streamio.TextsBucket, err)
+	}
+	return b.overwrite(ctx, ack.Sequence)
+}
+
 // chunkBytes is the size of a chunk, as clients of NATS choose it.
 const chunkBytes = 128 << 10
 

@@ -19,6 +19,9 @@ type Filter struct {
 	// Corrected has the sources whose blocks may have other ids than the stream has. They are passed on.
 	Corrected map[string]bool
 
+	// Dropped gets the facts that are not passed on. Nil gets none.
+	Dropped func(*schema.Event)
+
 	before  func(first *schema.Event) Source
 	emit    func(*schema.Event) error
 	sources map[string]*sourceFilter
@@ -93,6 +96,11 @@ func (f *Filter) compare(s *sourceFilter) error {
 			return f.pass(s)
 		}
 		f.Known += len(s.waiting)
+		if f.Dropped != nil {
+			for _, e := range s.waiting {
+				f.Dropped(e)
+			}
+		}
 		s.waiting = s.waiting[:0]
 		return nil
 	case !f.Corrected[s.name]:

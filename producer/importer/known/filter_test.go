@@ -282,6 +282,30 @@ func TestACorrectedRecordCostsItsBlock(t *testing.T) {
 	}
 }
 
+// TestDropped: each fact is either passed on or dropped.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	s := newStream()
+	var log []*schema.Event
+	for i := range 3*blockFacts + 5 {
+		log = append(log, event("s", fmt.Sprint(i)))
+	}
+	s.imports(t, log)
+	for _, again := range []bool{false, true} {
+		var passed, dropped int
+		f := NewFilter(func(*schema.Event) Source { return s.memory["s"] }, func(*schema.Event) error { passed++; return nil })
+		f.Again, f.Dropped = again, func(*schema.Event) { dropped++ }
+		for _, e := range append(log, event("s", "new")) {
+			if err := f.Emit(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := f.End(); err != nil || passed+dropped != len(log)+1 || again == (dropped > 0) {
+			t.Errorf("again %v: %d facts passed and %d dropped of %d, %v", again, passed, dropped, len(log)+1, err)
+		}
+	}
+}
+
 func TestTheErrorOfEmitEndsTheImport(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

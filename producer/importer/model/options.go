@@ -23,6 +23,10 @@ type Options struct {
 	// StoreText puts text into the events, up to the size limit of an event. The default is off:
 	// the events hold digests, sizes and token counts.
 	StoreText bool
+	// LargeText gets the text of an item that does not fit into its event. The event names the text by
+	// [schema.TextRef], and LargeText is called before the event is emitted. It keeps the text until the
+	// event is published. With nil, larger texts are left out. Used only with StoreText and a Key.
+	LargeText func(e *schema.Event, text string)
 	// Titles makes titles that name a tool's argument or the first words of a prompt. With nil, titles
 	// say what kind of item it is. A maker that gives other titles than before needs another [Revision].
 	Titles *title.Maker
@@ -49,6 +53,11 @@ func (o Options) maxLineBytes() int {
 		return o.MaxLineBytes
 	}
 	return defaultMaxLineBytes
+}
+
+// storesLargeText reports whether texts that do not fit into events are kept elsewhere.
+func (o Options) storesLargeText() bool {
+	return o.StoreText && o.LargeText != nil && !o.Key.IsZero()
 }
 
 // CountTokens returns the number of tokens of text, nil without Count.

@@ -138,16 +138,25 @@ func (w *Writer) Aside(o *Origin, p *Piece) error {
 // maxInlineBytes is the size of a text that certainly does not fit into an event.
 const maxInlineBytes = schema.MaxEventBytes
 
-// itemFact emits the item, with its text if StoreText is set and the text fits.
+// itemFact emits the item, with its text if StoreText is set. A text that does not fit into the event
+// goes to LargeText.
 func (w *Writer) itemFact(o *Origin, p *Piece, item *schema.ItemAdded, name []string) error {
-	if w.Opts.StoreText && p.Text != nil && !p.withheld && *p.Text != "" && len(*p.Text) < maxInlineBytes {
+	if !w.Opts.StoreText || p.Text == nil || p.withheld || *p.Text == "" {
+		return w.fact(o, item, p.ToolCall, name...)
+	}
+	if len(*p.Text) < maxInlineBytes {
 		inline := *item
 		inline.ContentMode, inline.Content, inline.ContentRef = schema.ContentInline, *p.Text, ""
 		if err := w.fact(o, &inline, p.ToolCall, name...); err != errFactTooLarge {
 			return err
 		}
 	}
-	return w.fact(o, item, p.ToolCall, name...)
+	if !w.Opts.storesLargeText() {
+		return w.fact(o, item, p.ToolCall, name...)
+	}
+	outside, withText := *item, *o
+	outside.ContentRef, withText.large = schema.TextRef(item.ContentDigest), *p.Text
+	return w.fact(&withText, &outside, p.ToolCall, name...)
 }
 
 // noteTool records tool calls and their results for names and counts.

@@ -28,6 +28,9 @@ func (o Options) tellingOf(revision int) string {
 	if o.Titles != nil {
 		options = append(options, " titles"...)
 	}
+	if o.storesLargeText() {
+		options = append(options, " large texts"...)
+	}
 	if o.Rewritten != "" {
 		options = fmt.Appendf(options, " %s", o.Rewritten)
 	}

@@ -68,6 +68,7 @@ type Origin struct {
 	Line   int            // line of the file, 0 where a file is one document
 	Extra  map[string]any // metadata of the record's facts
 	Place  schema.Ref     // see ref
+	large  string         // text of the next fact that is not in its event
 }
 
 // Hashed returns the hash that represents the record in memory.
@@ -133,6 +134,9 @@ func (w *Writer) fact(o *Origin, fact schema.Fact, toolCall string, name ...stri
 	t.sequence++
 	sequence := t.sequence
 	event.Sequence = &sequence
+	if o.large != "" {
+		w.Opts.LargeText(event, o.large)
+	}
 	if err := w.emit(event); err != nil {
 		w.Failed = fmt.Errorf("emit a fact of line %d of %s: %w", o.Line, w.file, err)
 		return w.Failed

@@ -53,13 +53,15 @@ func (w Window) Draw(out io.Writer, s Style) error {
 // line of the output, with four spaces for a tab and escapes for other
 // controls.
 func (w Window) DrawTexts(out io.Writer) error {
-	if !slices.ContainsFunc(w.Blocks, func(b Block) bool { return b.Text != "" }) {
+	if !slices.ContainsFunc(w.Blocks, func(b Block) bool { return b.Text != "" || b.TextLack != "" }) {
 		_, err := fmt.Fprint(out, "\n  no text of this window is stored: `ctxledger import` and `ctxledger run` store texts with --store-text\n")
 		return err
 	}
 	for _, b := range w.Blocks {
 		note := ""
 		switch {
+		case b.TextLack != "":
+			note = " (not shown: " + ui.Safe(b.TextLack) + ")"
 		case b.Text == "":
 			note = " (no text is stored)"
 		case b.TextOf == TextOfItem && b.Elided, b.TextOf == TextOfItem && b.Shortened != "":

@@ -35,11 +35,12 @@ type Block struct {
 	Injected  *bool    `json:"injected"`
 	Target    string   `json:"target"`
 	Assembly  string   `json:"-"`
-	Block     string   `json:"-"`                // its name in the assembly
-	Persona   string   `json:"persona,omitzero"` // the persona that the block sets; empty for none
-	Content   string   `json:"content,omitzero"` // whether recorded content has its digest
-	Text      string   `json:"text,omitzero"`    // the stored text; empty if none is stored or was asked for
-	TextOf    string   `json:"text_of,omitzero"` // TextOfBlock or TextOfItem; empty without a text
+	Block     string   `json:"-"`                  // its name in the assembly
+	Persona   string   `json:"persona,omitzero"`   // the persona that the block sets; empty for none
+	Content   string   `json:"content,omitzero"`   // whether recorded content has its digest
+	Text      string   `json:"text,omitzero"`      // the stored text; empty if none is stored or was asked for
+	TextOf    string   `json:"text_of,omitzero"`   // TextOfBlock or TextOfItem; empty without a text
+	TextLack  string   `json:"text_lack,omitzero"` // why a stored text could not be read; empty if all were
 }
 
 const (

@@ -36,7 +36,9 @@ then checked against its digest with the keys of the data folder. The exit code 
 if a content does not match.
 
 --text adds the text of each block, where texts were stored. "import", "run" and
-"capture" store them with --store-text, and programs as content of their items. A
+"capture" store them with --store-text, and programs as content of their items. Texts of
+64 KiB and more are read from the bucket CTX_TEXTS and decrypted with the keys of the data
+folder; where one cannot be read, the reason is shown. A
 redacted text is shown as it was stored. Where a block was elided or cut, the text is
 that of its item, of which the model saw less.
 
@@ -90,6 +92,9 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) erro
 			return err
 		}
 		if text {
+			if err := found.fetch(ctx, a, l, w); err != nil {
+				return err
+			}
 			found.addTexts(&w)
 		}
 		if flags.asOf != "" {

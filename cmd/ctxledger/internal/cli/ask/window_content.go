@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // content is the content in a fact, with the digest that the producer gave.
@@ -22,6 +25,8 @@ type content struct {
 	text   string // as JSON if it is no text
 	isText bool
 	digest string
+	ref    schema.Ref // of a text that is not in the fact
+	lack   string     // why that text was not read
 }
 
 // contents are the contents that the ledger has of the blocks and items of a window.
@@ -43,7 +48,7 @@ func readContents(ctx context.Context, l *ledger.Ledger, t TurnFlags, w windowvi
 		return found, err
 	}
 	found.tenant = places[0].Tenant
-	facts, err := read.Of(l).InlineContents(ctx, found.tenant, t.Session, t.asOf, ids)
+	facts, err := read.Of(l).Contents(ctx, found.tenant, t.Session, t.asOf, ids)
 	for _, fact := range facts {
 		switch f := fact.(type) {
 		case *schema.ItemAdded:
@@ -53,7 +58,7 @@ func readContents(ctx context.Context, l *ledger.Ledger, t TurnFlags, w windowvi
 		case *schema.AssemblyCreated:
 			for _, b := range f.OrderedBlocks {
 				if b.Content != "" {
-					found.blocks[[2]string{f.AssemblyID, b.Block}] = content{b.Content, true, b.Digest}
+					found.blocks[[2]string{f.AssemblyID, b.Block}] = content{text: b.Content, isText: true, digest: b.Digest}
 				}
 			}
 		}
@@ -80,6 +85,37 @@ func (c contents) of(b windowview.Block) (list []content, own bool) {
 	return list, false
 }
 
+// fetch reads the texts of the window's blocks that are not in the facts.
+func (c contents) fetch(ctx context.Context, a *cli.App, l *ledger.Ledger, w windowview.Window) error {
+	r := storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data)}
+	read := make(map[schema.Ref]content)
+	for _, b := range w.Blocks {
+		list, own := c.of(b)
+		for i, of := range list {
+			if own || of.ref == "" {
+				continue
+			}
+			if _, known := read[of.ref]; !known {
+				text, err := r.Read(ctx, l, c.tenant, of.ref)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err != nil {
+					of.lack = err.Error()
+				}
+				of.text = text
+				read[of.ref] = of
+			}
+			for j, version := range c.items[b.Items[i]] {
+				if got := read[version.ref]; version.ref != "" && version.ref == of.ref {
+					c.items[b.Items[i]][j].text, c.items[b.Items[i]][j].lack = got.text, got.lack
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // addTexts puts the stored texts into the blocks of a window.
 func (c contents) addTexts(w *windowview.Window) {
 	for i := range w.Blocks {
@@ -90,6 +126,7 @@ func (c contents) addTexts(w *windowview.Window) {
 			if of.text != "" {
 				texts = append(texts, of.text)
 			}
+			b.TextLack = cmp.Or(b.TextLack, of.lack)
 		}
 		if b.Text = strings.Join(texts, "\n\n"); b.Text == "" {
 			continue
@@ -126,11 +163,14 @@ func (c contents) check(a *cli.App, w *windowview.Window) error {
 }
 
 func contentOf(i *schema.Item) content {
+	if i.ContentRef.TextDigest() != "" && i.Content == nil {
+		return content{isText: true, digest: i.ContentDigest, ref: i.ContentRef}
+	}
 	if text, isText := i.Content.(string); isText || i.Content == nil {
-		return content{text, true, i.ContentDigest}
+		return content{text: text, isText: true, digest: i.ContentDigest}
 	}
 	text, _ := json.Marshal(i.Content, json.Deterministic(true)) // a decoded value can be encoded
-	return content{string(text), false, i.ContentDigest}
+	return content{text: string(text), digest: i.ContentDigest}
 }
 
 // The outcomes of the check of a content.

@@ -97,7 +97,7 @@ func (im *logImport) reconnect(ctx context.Context, changed []follow.Changed, pu
 			return ctx.Err()
 		case <-time.After(reconnectEvery):
 		}
-		stream, err := openStream(ctx, im.app, im.flags)
+		stream, err := openStream(ctx, im.app, im.flags, im.key)
 		if err != nil {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/producer/window"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -27,6 +28,7 @@ type logImport struct {
 	format  model.Format
 	flags   importFlags
 	options model.Options
+	key     schema.Key // encrypts large texts
 	total   model.Report            // without the logs of parts
 	parts   map[string]model.Report // by log; of a run that follows its logs
 	order   []string                // of parts
@@ -39,6 +41,7 @@ type streamSide struct {
 	js        jetstream.JetStream
 	publisher *publish.Publisher
 	memory    *memory
+	texts     *texts.Writer // nil without a bucket that takes texts
 	before    streamio.LastSequences
 	blind     bool            // the account may only publish
 	sessions  map[string]bool // of the published facts
@@ -70,11 +73,18 @@ func openImport(ctx context.Context, a *cli.App, format model.Format, flags impo
 	if im.options.Titles, err = a.TitleMaker(flags.titles); err != nil {
 		return nil, err
 	}
-	im.stream, err = openStream(ctx, a, flags)
-	return im, err
+	if im.stream, err = openStream(ctx, a, flags, ring.Current()); err != nil {
+		return nil, err
+	}
+	if im.stream.texts != nil {
+		im.options.LargeText = func(*schema.Event, string) {} // see publish
+	}
+	im.key = ring.Current()
+	return im, nil
 }
 
-func openStream(ctx context.Context, a *cli.App, flags importFlags) (*streamSide, error) {
+// openStream connects to the stream. Texts are encrypted under the key.
+func openStream(ctx context.Context, a *cli.App, flags importFlags, key schema.Key) (*streamSide, error) {
 	js, err := a.ConnectNATS()
 	if err != nil {
 		return nil, err
@@ -85,8 +95,13 @@ func openStream(ctx context.Context, a *cli.App, flags importFlags) (*streamSide
 		return nil, err
 	}
 	s.publisher = publish.New(js, 0)
-	s.memory, err = openMemory(ctx, a, js, flags.tenant, s.blind, flags.again)
-	return s, err
+	if s.memory, err = openMemory(ctx, a, js, flags.tenant, s.blind, flags.again); err != nil {
+		return nil, err
+	}
+	if flags.storeText && !s.blind {
+		s.texts = openTexts(ctx, a, js, flags.tenant, key)
+	}
+	return s, nil
 }
 
 // kinds returns what decides the facts of a log, apart from its content. The first is that of this
@@ -184,11 +199,17 @@ type readLog func(o model.Options, emit func(*schema.Event) error) (model.Report
 func (im *logImport) publish(ctx context.Context, path string, o model.Options, read readLog) (model.Report, error) {
 	s, before, corrected, where := im.stream, im.stream.memory.published, make(map[string]bool), ""
 	for {
+		large := make(largeTexts)
 		filter, end := s.memory.filter(ctx, corrected, func(e *schema.Event) error {
 			s.sessions[e.SessionID] = true
+			if text, ok := large[e]; ok {
+				delete(large, e)
+				return s.publishWithText(ctx, e, o.Key.Digest([]byte(text)), text)
+			}
 			return s.publisher.Publish(ctx, e)
 		})
-		part, err := read(o, filter.Emit)
+		filter.Dropped = func(e *schema.Event) { delete(large, e) }
+		part, err := read(large.of(o), filter.Emit)
 		if err == nil {
 			err = end()
 		}
@@ -213,8 +234,13 @@ func (im *logImport) publish(ctx context.Context, path string, o model.Options, 
 	}
 }
 
+// store makes sure that the stream has the facts, and keeps what was noted.
 func (im *logImport) store(ctx context.Context) error {
-	return im.stream.memory.store(ctx, im.app, im.stream.publisher)
+	if err := im.stream.settle(ctx); err != nil {
+		return err
+	}
+	im.stream.memory.keep(ctx, im.app)
+	return nil
 }
 
 // add takes the report of a log in the place of an earlier one.

@@ -13,7 +13,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/producer/importer/known"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
-	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -153,15 +152,6 @@ func (m *memory) note(path, kind string, stamp known.Stamp, report model.Report)
 	text, err := report.Kept()
 	m.logs = append(m.logs, keptLog{path, kind, known.Entry{Stamp: stamp, Report: text}})
 	return err
-}
-
-// store flushes the publisher and keeps what was noted.
-func (m *memory) store(ctx context.Context, a *cli.App, publisher *publish.Publisher) error {
-	if err := publisher.Flush(ctx); err != nil {
-		return err
-	}
-	m.keep(ctx, a)
-	return nil
 }
 
 // keep keeps what was noted. The stream must have stored the facts. A memory that takes nothing makes

@@ -21,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/gateway"
@@ -164,10 +165,11 @@ type pages struct {
 
 func pagesOf(a *cli.App, dsn func() (string, error), connect func() (jetstream.JetStream, error)) *pages {
 	p := &pages{dsn: dsn}
+	texts := &storedtext.Reader{Connect: connect, Keys: cli.KeysIn(a.Flags.Data)}
 	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log(), SQL: a.Flags.ClickHouse != "", Keys: func() (note.Verifiers, error) {
 		ring, err := keyfile.ReadRing(a.Flags.Data)
 		return ring.Verifiers(), err
-	}, Packs: packs.Server{Data: a.Flags.Data, Connect: connect}})
+	}, Texts: texts.Read, Packs: packs.Server{Data: a.Flags.Data, Connect: connect}})
 	return p
 }
 

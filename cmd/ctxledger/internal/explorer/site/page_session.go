@@ -250,7 +250,7 @@ func (s *site) item(r *http.Request, l *ledger.Ledger) (shown, error) {
 		return err
 	})
 	g.Go(func() (err error) {
-		text, err = source.Text(ctx, l, p, id)
+		text, err = source.Text(ctx, l, p, id, s.Texts)
 		return err
 	})
 	if err := g.Wait(); err != nil {

@@ -34,6 +34,8 @@ type Config struct {
 	SQL bool
 	// Keys returns the public keys of the ledger's log. With nil the pages prove nothing.
 	Keys func() (note.Verifiers, error)
+	// Texts reads the texts that are too large for their events. With nil the pages show none of them.
+	Texts source.ReadText
 	// Packs makes and verifies evidence packs. With nil the evidence page has no buttons.
 	Packs Packs
 	// Log reports errors that no request explains. Nil discards them.

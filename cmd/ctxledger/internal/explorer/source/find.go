@@ -171,13 +171,18 @@ func Item(ctx context.Context, l *ledger.Ledger, tenant, item string) (list []Pl
 	return list, err
 }
 
-// Text returns the stored text of an item as its last fact has it, empty if none is stored.
-func Text(ctx context.Context, l *ledger.Ledger, p Place, item string) (text string, err error) {
+// ReadText reads a text that is not in its fact, such as [storedtext.Reader.Read].
+type ReadText func(ctx context.Context, l *ledger.Ledger, tenant string, ref schema.Ref) (string, error)
+
+// Text returns the stored text of an item as its last fact has it, empty if none is stored. A text that is
+// not in the fact is read by outside, if that is not nil; its error is part of the text.
+func Text(ctx context.Context, l *ledger.Ledger, p Place, item string, outside ReadText) (text string, err error) {
 	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: p.Tenant, Session: p.Session}, 1)
 	if err != nil || len(places) == 0 {
 		return "", err
 	}
-	facts, err := read.Of(l).InlineContents(ctx, places[0].Tenant, p.Session, "", []string{item})
+	facts, err := read.Of(l).Contents(ctx, places[0].Tenant, p.Session, "", []string{item})
+	var ref schema.Ref
 	for _, fact := range facts {
 		var of *schema.Item
 		switch f := fact.(type) {
@@ -188,9 +193,20 @@ func Text(ctx context.Context, l *ledger.Ledger, p Place, item string) (text str
 		default:
 			continue
 		}
-		if stored, isText := of.Content.(string); isText && of.ItemID == item {
-			text = stored
+		if of.ItemID != item {
+			continue
 		}
+		if stored, isText := of.Content.(string); isText {
+			text, ref = stored, ""
+		} else if of.ContentRef.TextDigest() != "" {
+			text, ref = "", of.ContentRef
+		}
+	}
+	if err != nil || ref == "" || outside == nil {
+		return text, err
+	}
+	if text, err = outside(ctx, l, places[0].Tenant, ref); err != nil && ctx.Err() == nil {
+		return "(not shown: " + err.Error() + ")", nil
 	}
 	return text, err
 }

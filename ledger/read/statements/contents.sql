@@ -3,7 +3,7 @@ FROM events FINAL
 WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
     AND session_id = {session:String}
     AND event_type IN ('context.item.added', 'context.item.updated', 'context.assembly.created')
-    AND position(data, '"content"') > 0
+    AND (position(data, '"content"') > 0 OR position(data, {text_ref:String}) > 0)
     AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     AND (
         has({ids:Array(String)}, JSONExtractString(data, 'item_id'))

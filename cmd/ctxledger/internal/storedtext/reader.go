@@ -1,0 +1,107 @@
+// Package storedtext reads the texts that are too large for their events, for the commands and the pages.
+package storedtext
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector/leak"
+	"github.com/ctxledger/ctxledger/projector/texts"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// Reader reads texts. It connects to NATS at the first text. It is safe for concurrent use.
+type Reader struct {
+	// Connect connects to NATS. Required.
+	Connect func() (jetstream.JetStream, error)
+	// Keys returns the tenants' key rings. Required.
+	Keys func() ([]schema.KeyRing, error)
+
+	mu sync.Mutex // guards js
+	js jetstream.JetStream
+}
+
+// WithheldError means that a text contains a value that a redaction withholds. The text is not shown.
+type WithheldError struct{ RedactionID string }
+
+func (e *WithheldError) Error() string {
+	return fmt.Sprintf("the text contains a value that redaction %s withholds", e.RedactionID)
+}
+
+// Read returns the text that a fact of a tenant refers to, and "" for a reference to no such text. Errors:
+// [texts.ErrAbsent], [texts.ErrNoKey], *[WithheldError], or an error of a server.
+func (r *Reader) Read(ctx context.Context, l *ledger.Ledger, tenant string, ref schema.Ref) (string, error) {
+	name := texts.NameOf(tenant, ref)
+	if name.IsZero() {
+		return "", nil
+	}
+	js, err := r.connected()
+	if err != nil {
+		return "", err
+	}
+	bucket, err := texts.Open(ctx, js)
+	if err != nil {
+		return "", err
+	}
+	if bucket == nil {
+		return "", texts.ErrAbsent
+	}
+	rings, err := r.Keys()
+	if err != nil {
+		return "", err
+	}
+	var keys []schema.Key
+	for _, ring := range rings {
+		if ring.Tenant == name.Tenant {
+			keys = ring.Keys
+		}
+	}
+	text, err := bucket.Get(ctx, name, keys)
+	if err != nil {
+		return "", err
+	}
+	if err := r.withheld(ctx, l, name.Tenant, text); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// connected returns the connection. One that was closed is replaced.
+func (r *Reader) connected() (jetstream.JetStream, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.js != nil && !r.js.Conn().IsClosed() {
+		return r.js, nil
+	}
+	js, err := r.Connect()
+	if err == nil {
+		r.js = js
+	}
+	return js, err
+}
+
+// withheld returns an error if a redaction withholds a value in the text.
+func (r *Reader) withheld(ctx context.Context, l *ledger.Ledger, tenant, text string) error {
+	keys, err := leak.ReadKeys(r.Keys)
+	if err != nil {
+		return err
+	}
+	list, err := privacy.Of(l).WithheldThrough(ctx, uuid.Nil, 0)
+	if err != nil {
+		return err
+	}
+	values := leak.NewValues(keys)
+	for _, v := range list {
+		values.Learn(v)
+	}
+	if found := values.Of(nil, []string{tenant}).InPayload([]byte(text)); len(found) > 0 {
+		return &WithheldError{found[0].Value.RedactionID}
+	}
+	return nil
+}
