@@ -27,7 +27,7 @@ func callEvents(n int, at time.Time) string {
 
 // pageGrowsWhileItRecords opens the page of a session that is being recorded. The page shows each
 // further call within a second of its projection. A hidden page closes its event stream, and shows the
-// present state when it is visible again.
+// present state when it is visible again. So does each of ten tabs.
 func pageGrowsWhileItRecords(t *testing.T, b *browsertest.Browser, data, base string) {
 	t.Helper()
 	began := time.Now()
@@ -51,7 +51,7 @@ func pageGrowsWhileItRecords(t *testing.T, b *browsertest.Browser, data, base st
 		}
 	}
 	const rows = `document.querySelectorAll('#calls tbody tr').length`
-	shows := func(n int) time.Time {
+	shows := func(b *browsertest.Browser, n int) time.Time {
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			if browsertest.Eval[int](t, b, rows) == n {
 				return time.Now()
@@ -63,27 +63,41 @@ func pageGrowsWhileItRecords(t *testing.T, b *browsertest.Browser, data, base st
 	}
 	publish(1)
 	projected(1)
-	b.Visit(t, strings.TrimSuffix(base, "/")+"/s/live-1", base, browsertest.View{Width: 1280, Height: 800, Scheme: "light"})
+	page := strings.TrimSuffix(base, "/") + "/s/live-1"
+	b.Visit(t, page, base, browsertest.View{Width: 1280, Height: 800, Scheme: "light"})
 	if n := browsertest.Eval[int](t, b, rows); n != 1 {
 		t.Fatalf("the page shows %d calls, not 1", n)
 	}
 	publish(2)
 	at := projected(2)
-	if late := shows(2).Sub(at); late > 5*time.Second { // a second on an idle machine
+	if late := shows(b, 2).Sub(at); late > 5*time.Second { // a second on an idle machine
 		t.Errorf("the page shows the second call %s after its projection", late)
 	} else {
 		t.Logf("the page shows the second call %s after its projection", late)
 	}
-	browsertest.Eval[bool](t, b, `Object.defineProperty(document, 'hidden', {value: true, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))`)
+	tabs := []*browsertest.Browser{b}
+	b.Show(t, false)
+	for len(tabs) < 10 {
+		tab := b.Tab(t, page)
+		tab.Show(t, false)
+		tabs = append(tabs, tab)
+	}
 	publish(3)
 	projected(3)
 	time.Sleep(1200 * time.Millisecond) // two looks of an event stream that were open
-	if n := browsertest.Eval[int](t, b, rows); n != 2 {
-		t.Errorf("a hidden page shows %d calls", n)
+	for _, tab := range tabs {
+		if n := browsertest.Eval[int](t, tab, rows); n != 2 {
+			t.Errorf("a hidden page shows %d calls", n)
+		}
 	}
-	at = time.Now()
-	browsertest.Eval[bool](t, b, `Object.defineProperty(document, 'hidden', {value: false, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))`)
-	t.Logf("the page shows the third call %s after it became visible", shows(3).Sub(at))
+	for i, tab := range tabs {
+		at = time.Now()
+		tab.Show(t, true)
+		t.Logf("tab %d shows the third call %s after it became visible", i, shows(tab, 3).Sub(at))
+		if i > 0 {
+			tab.Show(t, false)
+		}
+	}
 	publish(4)
-	shows(4)
+	shows(b, 4)
 }

@@ -75,6 +75,23 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
+// Tab opens one more tab of the browser at an address. It listens to no messages.
+func (b *Browser) Tab(t *testing.T, address string) *Browser {
+	t.Helper()
+	tab, closeTab := chromedp.NewContext(b.tab)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(tab, chromedp.Navigate(address)); err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+	return &Browser{tab: tab, axe: b.axe}
+}
+
+// Show tells the current page that it became visible, or hidden. A browser without a screen does not.
+func (b *Browser) Show(t *testing.T, visible bool) {
+	t.Helper()
+	Eval[bool](t, b, fmt.Sprintf(`Object.defineProperty(document, 'hidden', {value: %t, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))`, !visible))
+}
+
 func (b *Browser) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -40,16 +41,21 @@ func (s *site) session(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	known, err := source.Known(r.Context(), l, p)
+	known := sync.OnceValues(func() (answer.Row, error) {
+		ctx, cancel := alone(r.Context())
+		defer cancel()
+		return source.Known(ctx, l, p)
+	})
+	rest := s.shared.page(r.Context(), l, p, events, known, rangeOf(r))
+	row, err := known()
 	if err != nil {
 		return shown{}, err
 	}
-	p.Tenant = known.Text("tenant")
-	page := view.Page{Title: view.TitleOf(known), Nav: "sessions"}
-	if isLive(known) {
-		page.Live = with("/events/s/"+url.PathEscape(p.Session), url.Values{"tenant": {p.Tenant}, "events": {strconv.FormatUint(events, 10)}})
+	page := view.Page{Title: view.TitleOf(row), Nav: "sessions"}
+	if isLive(row) {
+		page.Live = with("/events/s/"+url.PathEscape(p.Session), url.Values{"tenant": {row.Text("tenant")}, "events": {strconv.FormatUint(events, 10)}})
 	}
-	return shown{kind: "session", page: page, rest: func() (any, error) { return s.shared.page(r.Context(), l, p, known, rangeOf(r)) }}, nil
+	return shown{kind: "session", page: page, rest: rest}, nil
 }
 
 // rangeOf returns the calls that an address asks for.
@@ -95,15 +101,16 @@ func diffHref(p source.Place, before, after river.Call) string {
 	return with("/diff", url.Values{"tenant": {p.Tenant}, "session": {p.Session}, "before": {before.Turn, before.Call}, "after": {after.Turn, after.Call}})
 }
 
-// sessionPage reads the content of the page of a session.
-func sessionPage(ctx context.Context, l *ledger.Ledger, p source.Place, known answer.Row, within view.Range) (view.SessionPage, error) {
-	answers, err := source.Answers(ctx, l, known)
+// sessionPage reads the content of the page of a session. known has the results of [source.Known].
+func sessionPage(ctx context.Context, l *ledger.Ledger, p source.Place, known func() (answer.Row, error), within view.Range) (view.SessionPage, error) {
+	answers, err := source.Answers(ctx, l, p, known)
 	if err != nil {
 		return view.SessionPage{}, err
 	}
+	p.Tenant = answers.Session.Text("tenant")
 	href := func(c river.Call) string { return callHref(p.Tenant, p.Session, c.Turn, c.Call) }
 	content := view.SessionPage{
-		Session: view.Of(answers, "", within, href), Live: isLive(known),
+		Session: view.Of(answers, "", within, href), Live: isLive(answers.Session),
 		Compactions: with("/s/"+url.PathEscape(p.Session)+"/compactions", url.Values{"tenant": {p.Tenant}}),
 		Command:     "ctxledger report --session " + ui.ShellQuote(p.Session) + " --out report.html",
 	}

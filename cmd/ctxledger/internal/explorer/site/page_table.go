@@ -103,7 +103,7 @@ func (s *site) compactions(r *http.Request, l *ledger.Ledger) (shown, error) {
 	g, ctx := errgroup.WithContext(r.Context())
 	g.SetLimit(2)
 	g.Go(func() (err error) {
-		answers, err = source.Answers(ctx, l, known)
+		answers, err = source.Answers(ctx, l, p, func() (answer.Row, error) { return known, nil })
 		return err
 	})
 	for i, name := range names {

@@ -73,15 +73,19 @@ func (s *shared) keep(p source.Place, l look) {
 	s.seen[p] = l
 }
 
-// page returns the content of a session's page. Requests at the same time that know the same facts
-// share it.
-func (s *shared) page(ctx context.Context, l *ledger.Ledger, p source.Place, known answer.Row, within view.Range) (any, error) {
-	content, err, _ := s.group.Do(fmt.Sprintf("page %q %d %v", p, known.Count("events"), within), func() (any, error) {
+// page begins to read the content of a session's page, and returns a function that waits for it.
+// Requests at the same time that found the same number of events share it. known has the results of
+// [source.Known].
+func (s *shared) page(ctx context.Context, l *ledger.Ledger, p source.Place, events uint64, known func() (answer.Row, error), within view.Range) func() (any, error) {
+	done := s.group.DoChan(fmt.Sprintf("page %q %d %v", p, events, within), func() (any, error) {
 		ctx, cancel := alone(ctx)
 		defer cancel()
 		return sessionPage(ctx, l, p, known, within)
 	})
-	return content, err
+	return func() (any, error) {
+		result := <-done
+		return result.Val, result.Err
+	}
 }
 
 // alone returns a context with the bounds of a request that goes on when the request ends, because

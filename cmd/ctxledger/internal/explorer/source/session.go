@@ -78,18 +78,17 @@ func Known(ctx context.Context, l *ledger.Ledger, p Place) (answer.Row, error) {
 
 // Session reads what a river is drawn from. It has the errors of [Known].
 func Session(ctx context.Context, l *ledger.Ledger, p Place) (river.Answers, error) {
-	session, err := Known(ctx, l, p)
-	if err != nil {
-		return river.Answers{}, err
-	}
-	return Answers(ctx, l, session)
+	return Answers(ctx, l, p, func() (answer.Row, error) { return Known(ctx, l, p) })
 }
 
-// Answers reads what a river of a known session is drawn from.
-func Answers(ctx context.Context, l *ledger.Ledger, session answer.Row) (river.Answers, error) {
-	a := river.Answers{Session: session}
-	p := Place{Tenant: session.Text("tenant"), Session: session.Text("session_id")}
+// Answers reads what a river is drawn from. known has the results of [Known], which takes as long as the
+// other answers: they are asked at the same time. It has the errors of known.
+func Answers(ctx context.Context, l *ledger.Ledger, p Place, known func() (answer.Row, error)) (a river.Answers, err error) {
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		a.Session, err = known()
+		return err
+	})
 	for name, into := range map[string]*[]answer.Row{
 		"river": &a.Calls, "call-layers": &a.Layers, "corrected-windows": &a.Corrected, "compaction-boundaries": &a.Boundaries, "gaps": &a.Gaps, "redactions": &a.Redactions,
 	} {

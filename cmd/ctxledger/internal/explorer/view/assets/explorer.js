@@ -83,16 +83,28 @@ addEventListener('click', async (event) => {
   button.textContent = 'Copied';
 });
 
-// A page of a live session follows it. A hidden page closes its event stream.
-const address = document.body.dataset.live;
-let stream = null;
-const refresh = async () => {
+// A page of a live session follows it. It reads itself once at a time, so that an older answer cannot
+// come last. A hidden page closes its event stream. The next stream begins with what was read last.
+let address = document.body.dataset.live;
+let stream = null, asked = false, reading = false;
+const read = async () => {
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const open = [...document.querySelectorAll('details')].map((d) => d.open);
   document.querySelector('main').replaceWith(page.querySelector('main'));
   document.querySelectorAll('details').forEach((d, i) => { d.open = Boolean(open[i]); });
+  address = page.body.dataset.live || address;
+};
+const refresh = async () => {
+  asked = true;
+  if (reading) return;
+  reading = true;
+  while (asked) {
+    asked = false;
+    await read().catch(() => {}); // the event stream says when to read again
+  }
+  reading = false;
 };
 const follow = () => {
   if (document.hidden) {
@@ -104,6 +116,9 @@ const follow = () => {
   }
 };
 if (address) {
-  document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); follow(); });
+  document.addEventListener('visibilitychange', async () => {
+    if (!document.hidden) await refresh();
+    follow();
+  });
   follow();
 }
