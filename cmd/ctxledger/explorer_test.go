@@ -117,10 +117,17 @@ func pagesEqualAnswers(t *testing.T, data, base string) int {
 				t.Errorf("session %v: the page says %q for %s, the query says %v", list[i]["session_id"], cells[column], name, list[i][name])
 			}
 		}
+		if share, _ := shareOf(list[i]); plain(cells[7]) != share {
+			t.Errorf("session %v: the page says %q was read from the cache, the query %q", list[i]["session_id"], cells[7], share)
+		}
+		if want := costOf(list[i]); !strings.HasSuffix(plain(cells[12]), want) {
+			t.Errorf("session %v: the page says that it cost %q, the query %q", list[i]["session_id"], cells[12], want)
+		}
 	}
 	for _, session := range list {
 		id := fmt.Sprint(session["session_id"])
 		page := parsePage(t, base+"/s/"+url.PathEscape(id))
+		figuresEqualAnswers(t, data, page, session)
 		rows, compared, windows := rowsOf(page, "calls"), 0, 0
 		for _, call := range askCLI(t, data, "river", "--param", "session_id="+id) {
 			if call["window_tokens"] != nil || call["window_expected"] != nil {
@@ -141,6 +148,71 @@ func pagesEqualAnswers(t *testing.T, data, base string) int {
 		}
 	}
 	return len(list)
+}
+
+// figuresEqualAnswers compares the figures at the head of a session's page with the queries. session is
+// its row of sessions.
+func figuresEqualAnswers(t *testing.T, data string, page *html.Node, session map[string]any) {
+	t.Helper()
+	id := fmt.Sprint(session["session_id"])
+	figures := make(map[string]string) // by the beginning of what they are about
+	for _, li := range all(find(page, func(n *html.Node) bool { return attribute(n, "class") == "facts" }), "li") {
+		about := textOf(all(li, "span")[0])
+		words := strings.Fields(about)
+		figures[strings.Join(words[:min(2, len(words))], " ")] = plain(textOf(all(li, "b")[0]))
+	}
+	check := func(about, want string) {
+		if got := figures[about]; got != want {
+			t.Errorf("session %s: the page says %q of %s…, the queries say %q", id, got, about, want)
+		}
+	}
+	if n, ok := session["max_window_tokens"].(float64); ok {
+		check("tokens in", fmt.Sprintf("%.0f", n))
+	}
+	if share, billed := shareOf(session); billed {
+		check("of billed", share)
+	}
+	var paid float64
+	for _, cause := range askCLI(t, data, "cache-bill", "--param", "session_id="+id) {
+		recomputed, billed := cause["recomputed_billed"].(float64)
+		unbroken, _ := cause["unbroken_billed"].(float64)
+		if billed && cause["cause"] != "append" && cause["cause"] != "first" {
+			paid += recomputed - unbroken
+		}
+	}
+	if _, billed := figures["tokens paid"]; billed {
+		check("tokens paid", fmt.Sprintf("%.0f", paid))
+	}
+	if want := costOf(session); want != "" {
+		check("cost of", want)
+	}
+	sub := plain(textOf(find(page, func(n *html.Node) bool { return attribute(n, "class") == "sub" })))
+	if want := fmt.Sprintf("%.0fcall", session["calls"]); !strings.Contains(sub, want) {
+		t.Errorf("session %s: the page says %q, the query counts %v calls", id, sub, session["calls"])
+	}
+}
+
+// plain removes all white space, such as that between thousands.
+func plain(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// shareOf returns which share of a session's input was read from the cache, as a page writes it.
+func shareOf(session map[string]any) (share string, billed bool) {
+	read, known := session["cache_read"].(float64)
+	uncached, _ := session["uncached_input"].(float64)
+	written, _ := session["cache_written"].(float64)
+	if whole := read + uncached + written; known && whole > 0 {
+		return fmt.Sprintf("%.1f%%", 100*read/whole), true
+	}
+	return "", false
+}
+
+// costOf returns what a session cost, as a page writes it without white space.
+func costOf(session map[string]any) string {
+	cost, known := session["at_least_cost"].(float64)
+	if currencies, _ := session["priced_currencies"].([]any); known && len(currencies) == 1 {
+		return fmt.Sprintf("%.2f%v", cost, currencies[0])
+	}
+	return ""
 }
 
 // sessionPageEqualsAnswers compares the list of sessions, the table of calls and a window with the

@@ -81,6 +81,8 @@ func Of(a Answers) River {
 			r.OpenGaps++
 		}
 	}
+	// The query of the calls leaves out those that no model answered. The session counts them.
+	r.Windowless = max(r.Windowless, int(a.Session.Count("calls"))-len(calls))
 	r.Calls, r.Keys = len(calls), keys(recorded, unexplained, r.Unsized)
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.At.Compare(b.At) })
 	for i := range calls {

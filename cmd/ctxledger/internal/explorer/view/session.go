@@ -246,9 +246,9 @@ func titles(r river.River) (title, sub string) {
 	for _, m := range r.Models {
 		sub += " · " + ui.Shorten(m, 40)
 	}
-	sub += fmt.Sprintf(" · %s in %s", plural(r.Calls, "call"), plural(int(r.Turns), "turn"))
+	sub += fmt.Sprintf(" · %s in %s", plural(r.Calls+r.Windowless, "call"), plural(int(r.Turns), "turn"))
 	if r.Windowless > 0 {
-		sub += fmt.Sprintf(" · %s without a recorded window, not drawn", plural(r.Windowless, "call"))
+		sub += fmt.Sprintf(" · %d without a recorded window, not drawn", r.Windowless)
 	}
 	return title, sub
 }
