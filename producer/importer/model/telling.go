@@ -9,7 +9,7 @@ import (
 
 // Revision is the revision of the importer. It must rise when the same log with the same options
 // gives other facts than before. Revision 1 is all versions whose sources do not name it.
-const Revision = 4
+const Revision = 5
 
 // SliceRevision is Revision for slices, see [Thread.Slice]. It rises alone when only slices give other
 // facts than before, so no whole log is told again.

@@ -105,7 +105,7 @@ func (im *sweImport) told(o *model.Origin, m *sweMessage) error {
 		p = model.TextPiece(text, "demonstration", model.LayerInjected, model.ShortText(m.Role, 64), "Demonstration")
 	case m.Role == "system":
 		p = model.TextPiece(text, "system_instruction", model.LayerSystem, "system", "System prompt")
-	case m.Role == "tool" || m.Kind == "observation" || len(pending) > 0:
+	case m.Role == "tool" || m.Kind == "observation" && !im.isTask(m) || len(pending) > 0:
 		if ids := m.answered(pending); len(ids) > 0 {
 			im.pending = without(pending, ids)
 			return im.result(o, ids, text, "")
@@ -122,6 +122,10 @@ func (im *sweImport) told(o *model.Origin, m *sweMessage) error {
 	_, err := im.Piece(o, &p, "")
 	return err
 }
+
+// isTask reports whether a message gives the task. From 1.0 on the program logs the task as an
+// observation before the first answer (revision 5).
+func (im *sweImport) isTask(m *sweMessage) bool { return m.Role == "user" && im.answer == 0 }
 
 // answered returns the pending calls that a message answers. A message without ids answers all
 // pending calls.

@@ -3,8 +3,10 @@
 // SWE-agent 0.2 to 1.1, and mini-swe-agent, one JSON document (each attempt is a session):
 //
 //	history, messages            system_instruction, demonstration, user_message; assistant_message, reasoning and tool_call (the action is
-//	                             removed from the text of the answer); tool_result. Messages of another agent belong to a sub-agent
+//	                             removed from the text of the answer); tool_result. Messages of another agent belong to a sub-agent.
+//	                             From 1.0 on the task is an observation before the first answer: a user_message, which begins the turn
 //	trajectory                   one call per step; a step whose answer is not in the history (parsing failed) is a call without items.
+//	                             The next call's window lacks this answer, and its coverage says so.
 //	                             If the log has no history, the messages of the steps
 //	trajectory[].query           the input of the model: a difference from the history is an elision by the history processors
 //	trajectory[].messages        before 1.1: the input of the model at the next step

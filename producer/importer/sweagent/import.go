@@ -261,20 +261,25 @@ func (im *sweImport) startCall(o *model.Origin, m *sweMessage) (string, error) {
 		return c.ID, im.emitCall(o, c, m, n == im.trial.answers.Len()-1)
 	}
 	for s := first; s < last; s++ {
-		if err := im.stepCall(o, s, nil, false); err != nil {
+		if err := im.stepCall(o, s, s > first, nil, false); err != nil {
 			return "", err
 		}
 	}
 	final := n == im.trial.answers.Len()-1 && last == im.trial.steps.Len()-1
-	return stepCallID(last), im.stepCall(o, last, m, final)
+	return stepCallID(last), im.stepCall(o, last, last > first, m, final)
 }
 
 func stepCallID(step int) string { return "step-" + strconv.Itoa(step) }
 
-// stepCall emits the model call of a step. m is nil if the history does not hold the answer.
-func (im *sweImport) stepCall(o *model.Origin, step int, m *sweMessage, final bool) error {
+// stepCall emits the model call of a step. m is nil if the history does not hold the answer. A call
+// is again if the program asked again after an unusable answer. Its window then holds this answer and
+// an error, which the history does not hold (revision 5).
+func (im *sweImport) stepCall(o *model.Origin, step int, again bool, m *sweMessage, final bool) error {
 	w := im.trial.steps.At(step)
 	c := &model.ModelCall{ID: stepCallID(step), Extra: map[string]any{"step": step}}
+	if again {
+		c.Lacking = []string{string(schema.PartialEntries)}
+	}
 	if w.shown >= 0 {
 		c.Extra["window_messages"] = w.shown
 	}
@@ -379,7 +384,7 @@ func (im *sweImport) End() error {
 		return nil
 	}
 	for s := im.trial.nextStep; s < im.trial.steps.Len(); s++ {
-		if err := im.stepCall(o, s, nil, s == im.trial.steps.Len()-1); err != nil {
+		if err := im.stepCall(o, s, s > im.trial.nextStep, nil, s == im.trial.steps.Len()-1); err != nil {
 			return err
 		}
 	}
