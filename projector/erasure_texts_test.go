@@ -229,3 +229,40 @@ func TestSweepAwaitsTheTables(t *testing.T) {
 		t.Error("clients of NATS see no object bucket")
 	}
 }
+
+// TestRestoreOfTexts: a restored installation has the texts of its facts. A backup of an earlier version
+// has no bucket, and the restore makes one.
+func TestRestoreOfTexts(t *testing.T) {
+	t.Parallel()
+	for _, earlier := range []bool{false, true} {
+		f := newTexted(t)
+		f.write("kept")
+		f.publish(f.item("acme", "s-1", "kept").Binary())
+		f.flush()
+		f.must(f.run(f.guarded(new(logbook))))
+		if earlier {
+			f.must(f.js.DeleteStream(t.Context(), streamio.TextsStream))
+		}
+		dir := f.backedUp()
+
+		g := &texted{fixture: newFixture(t), key: f.key}
+		g.restored(g.restore(dir))
+		var err error
+		g.bucket, err = texts.Open(t.Context(), g.js)
+		g.must(err)
+		text, err := g.bucket.Get(t.Context(), f.name("kept"), []schema.Key{f.key})
+		if earlier {
+			if !errors.Is(err, texts.ErrAbsent) {
+				t.Errorf("a text that was not in the backup: %v", err)
+			}
+			g.write("new")
+			continue
+		}
+		if text != "kept" || err != nil {
+			t.Errorf("restored %q, %v", text, err)
+		}
+		if found, err := g.erasureOf("s-1").Find(t.Context()); err != nil || found.Texts != 1 {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Bucket, error) {
 	return &Bucket{js, stream}, nil
 }
 
+// isEmpty reports whether the bucket had no object when it was opened.
+func (b *Bucket) isEmpty() bool { return b.stream.CachedInfo().State.Msgs == 0 }
+
 // CheckWritable returns an error if the account may not write and delete in the bucket.
 func (b *Bucket) CheckWritable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)

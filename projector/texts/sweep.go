@@ -42,7 +42,7 @@ var ErrNotProjected = errors.New("texts without facts were not removed, because 
 // Errors: [ErrNotProjected], or an error of a server.
 func (s Sweep) Run(ctx context.Context) (removed int, err error) {
 	b, err := Open(ctx, s.JetStream)
-	if b == nil || err != nil {
+	if b == nil || b.isEmpty() || err != nil {
 		return 0, err
 	}
 	for {
@@ -56,7 +56,7 @@ func (s Sweep) Run(ctx context.Context) (removed int, err error) {
 // Find returns the number of texts that Run would remove because their facts do not count or have expired.
 func (s Sweep) Find(ctx context.Context) (found int, err error) {
 	b, err := Open(ctx, s.JetStream)
-	if b == nil || err != nil {
+	if b == nil || b.isEmpty() || err != nil {
 		return 0, err
 	}
 	namings, err := s.namings(ctx)

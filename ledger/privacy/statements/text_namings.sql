@@ -1,10 +1,9 @@
 SELECT i.incarnation, i.stream_seq, toString(i.tenant), i.content_ref, e.stream_seq = 0 AS expired
 FROM
 (
-    SELECT incarnation, stream_seq, tenant, content_ref
-    FROM items FINAL
+    SELECT DISTINCT incarnation, stream_seq, tenant, content_ref
+    FROM items
     WHERE startsWith(content_ref, {prefix:String})
-    SETTINGS do_not_merge_across_partitions_select_final = 1
 ) AS i
 LEFT ANY JOIN
 (

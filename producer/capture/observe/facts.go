@@ -31,6 +31,7 @@ func (o *observation) items(list []seen) {
 			ItemID: b.Item, ContextKind: b.Kind, Layer: string(b.Layer), Role: b.Role, Title: o.title(b.from),
 			ContentMode: schema.ContentOpaque, ByteSize: &size, TokenEstimate: b.tokens(), Estimator: b.estimator,
 		}
+		var large []byte
 		if b.from.Readable() {
 			size = int64(len(b.from.Text))
 			item.ContentMode = schema.ContentRef
@@ -38,9 +39,12 @@ func (o *observation) items(list []seen) {
 			if o.r.Content != nil {
 				item.ContentDigest = o.r.Content(b.from.Text)
 			}
+			if o.c.StoreText && o.c.LargeText && item.ContentDigest != "" && len(b.from.Text) > 0 {
+				item.ContentRef, large = schema.TextRef(item.ContentDigest), b.from.Text
+			}
 		}
 		f := o.add(&schema.ItemAdded{Item: item}, b.Item)
-		f.IDs.ToolCallID = b.Tool
+		f.IDs.ToolCallID, f.Large = b.Tool, large
 		if o.c.StoreText && b.from.Readable() && len(b.from.Text) > 0 && len(b.from.Text) < maxInline {
 			f.Reduced = f.Fact
 			item.ContentMode, item.Content, item.ContentRef = schema.ContentInline, string(b.from.Text), ""

@@ -19,6 +19,7 @@ type Call struct {
 	Altered   bool            // the client behaves in another way because of the capture
 	Partial   []string        // reasons why the exchange is known only partly
 	StoreText bool            // store readable text inline
+	LargeText bool            // with StoreText, name texts that do not fit by [schema.TextRef]
 	Titles    *title.Maker    // makes the titles of tool calls, results and prompts; nil for the tools' names
 	// Telling ends the id of the call, so that several records of one call have ids of their own.
 	// "" is for the records of a capture.
@@ -34,6 +35,9 @@ type Fact struct {
 	// Reduced is the fact without its inline text, for a fact that one event cannot hold. It is
 	// nil for a fact without text.
 	Reduced schema.Fact
+	// Large is the text that the fact names by [schema.TextRef], if it does not hold it. It is nil
+	// unless [Call].LargeText is set.
+	Large []byte
 }
 
 // observation is one exchange on its way into facts.

@@ -143,7 +143,7 @@ func (im *bodyImport) line(line []byte, number int, last bool) error {
 	s.last = at
 	return im.observe(s, x, observe.Call{
 		At: at, Agent: agent, RequestID: e.RequestID, Fidelity: schema.FidelitySerialized, Partial: partial,
-		StoreText: im.Opts.StoreText, Titles: im.Opts.Titles, Telling: ending,
+		StoreText: im.Opts.StoreText, LargeText: im.Opts.StoresLargeText(), Titles: im.Opts.Titles, Telling: ending,
 	}, number)
 }
 
@@ -225,8 +225,10 @@ func hide(blocks []dialect.Block) (found bool) {
 func (im *bodyImport) observe(s *session, x *dialect.Exchange, c observe.Call, number int) error {
 	for _, f := range s.Observe(&im.reader, x, c) {
 		e, ok := im.event(s, &f, f.Fact)
-		if !ok && f.Reduced != nil {
+		inline := f.Reduced != nil
+		if !ok && inline {
 			e, ok = im.event(s, &f, f.Reduced)
+			inline = false
 		}
 		if !ok {
 			im.Problem(number, model.NewLineError(model.ReasonFactTooLarge, "or a value that the contract refuses, in a "+string(f.EventType())))
@@ -235,6 +237,9 @@ func (im *bodyImport) observe(s *session, x *dialect.Exchange, c observe.Call, n
 		s.Sequence++
 		sequence := s.Sequence
 		e.Sequence = &sequence
+		if f.Large != nil && !inline {
+			im.Opts.LargeText(e, string(f.Large))
+		}
 		if err := model.Emit(im.Writer, number, e, f.Fact); err != nil {
 			return err
 		}

@@ -70,10 +70,15 @@ func (f *folder) read() (events []*schema.Event, report model.Report) {
 
 func (f *folder) readWith(texts bool) (events []*schema.Event, report model.Report) {
 	f.t.Helper()
+	return f.readLarge(texts, nil)
+}
+
+func (f *folder) readLarge(texts bool, large func(e *schema.Event, text string)) (events []*schema.Event, report model.Report) {
+	f.t.Helper()
 	text := strings.Join(f.lines, "\n")
 	f.write("index.jsonl", text)
 	opts := model.Options{
-		Tenant: "default", StoreText: texts, Key: key, Equality: schema.KeyRing{Keys: []schema.Key{key}}.Equality(),
+		Tenant: "default", StoreText: texts, LargeText: large, Key: key, Equality: schema.KeyRing{Keys: []schema.Key{key}}.Equality(),
 		Count: func(_, text string) (int64, string) { return int64(len(text)), "bytes" },
 	}
 	report, err := claudebodies.Import(context.Background(), f.index, strings.NewReader(text), opts, func(e *schema.Event) error {
@@ -108,6 +113,39 @@ func TestTellingsOfAFolder(t *testing.T) {
 		if !ok || e.ID != bare[i].ID || now.Log != telling.ImportSource+"claude-bodies:s%3B1%2F2" || was.Log != now.Log || was.Texts || !now.Texts {
 			t.Errorf("fact %d is %s of %s, without texts %s of %s", i, e.ID, e.Source, bare[i].ID, bare[i].Source)
 		}
+	}
+}
+
+// TestLargeText: a text that does not fit into its event is handed over with the event that names it.
+func TestLargeText(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	long, almost := strings.Repeat("a", 200<<10), strings.Repeat("b", schema.MaxEventBytes-1)
+	f.call("s", "msg_1", "one", long, almost)
+	large := make(map[*schema.Event]string)
+	events, report := f.readLarge(true, func(e *schema.Event, text string) { large[e] = text })
+	var named []string
+	for _, e := range events {
+		fact, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		item, ok := fact.(*schema.ItemAdded)
+		if text, isLarge := large[e]; isLarge {
+			named = append(named, text)
+			if !ok || item.ContentRef.TextDigest() != key.Digest([]byte(text)) || item.ContentMode != schema.ContentRef {
+				t.Errorf("a text of %d bytes has the fact %s", len(text), e.Data)
+			}
+		} else if ok && item.ContentRef.TextDigest() != "" {
+			t.Errorf("a text that was not handed over: %s", e.Data)
+		}
+	}
+	if !slices.Equal(named, []string{long, almost}) || len(report.Problems) > 0 {
+		t.Errorf("%d large texts, %v", len(named), report.Problems)
+	}
+	without, _ := f.readWith(true)
+	if len(without) != len(events) || without[0].Source == events[0].Source {
+		t.Errorf("%d facts of %s, without large texts %d of %s", len(events), events[0].Source, len(without), without[0].Source)
 	}
 }
 

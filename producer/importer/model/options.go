@@ -55,8 +55,8 @@ func (o Options) maxLineBytes() int {
 	return defaultMaxLineBytes
 }
 
-// storesLargeText reports whether texts that do not fit into events are kept elsewhere.
-func (o Options) storesLargeText() bool {
+// StoresLargeText reports whether texts that do not fit into events go to LargeText.
+func (o Options) StoresLargeText() bool {
 	return o.StoreText && o.LargeText != nil && !o.Key.IsZero()
 }
 

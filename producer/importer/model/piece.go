@@ -151,7 +151,7 @@ func (w *Writer) itemFact(o *Origin, p *Piece, item *schema.ItemAdded, name []st
 			return err
 		}
 	}
-	if !w.Opts.storesLargeText() {
+	if !w.Opts.StoresLargeText() {
 		return w.fact(o, item, p.ToolCall, name...)
 	}
 	outside, withText := *item, *o

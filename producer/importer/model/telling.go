@@ -28,7 +28,7 @@ func (o Options) tellingOf(revision int) string {
 	if o.Titles != nil {
 		options = append(options, " titles"...)
 	}
-	if o.storesLargeText() {
+	if o.StoresLargeText() {
 		options = append(options, " large texts"...)
 	}
 	if o.Rewritten != "" {

@@ -56,8 +56,8 @@ func ImportCommand(a *cli.App) *cobra.Command {
 
 Logs of any size are read as a stream. Text is stored only with --store-text; digests,
 sizes and token counts are always stored. A text of 64 KiB and more goes to the bucket
-CTX_TEXTS, encrypted by the tenant's key. Without a bucket that the account may write,
-and for claude-bodies, it is left out. Facts that a log lacks stay unknown. For
+CTX_TEXTS, encrypted by the tenant's key. Without a bucket that the account may write, it
+is left out. Facts that a log lacks stay unknown. For
 example, SWE-agent logs have no times.
 
 In the ledger of ` + "`ctxledger up`" + `, titles name what an item is about, in at most 80 characters:

@@ -28,7 +28,7 @@ type logImport struct {
 	format  model.Format
 	flags   importFlags
 	options model.Options
-	key     schema.Key // encrypts large texts
+	key     schema.Key              // encrypts large texts
 	total   model.Report            // without the logs of parts
 	parts   map[string]model.Report // by log; of a run that follows its logs
 	order   []string                // of parts
