@@ -64,7 +64,7 @@ func (m *Maker) Call(name, arguments, folder string) string {
 
 // Prompt returns the first words of a prompt. The title is "" if the prompt has none.
 func (m *Maker) Prompt(text string) string {
-	if strings.HasPrefix(text, "<command-") { // a slash command of Claude Code, in elements
+	if strings.HasPrefix(text, "<command-") || strings.HasPrefix(text, "<local-command-") { // a slash command of Claude Code, in elements
 		text = commandElement.ReplaceAllString(commandMessage.ReplaceAllString(text, " "), " ")
 	}
 	return beginning(m.line(text), MaxCharacters)
@@ -72,7 +72,9 @@ func (m *Maker) Prompt(text string) string {
 
 var (
 	commandMessage = regexp.MustCompile(`(?s)<command-message>.*?</command-message>`) // the name again
-	commandElement = regexp.MustCompile(`</?command-[a-z]+>`)
+	commandElement = regexp.MustCompile(`</?(local-)?command-[a-z]+>`)
+	// control are the control sequences of a terminal, such as those of colours and of links (ECMA-48).
+	control = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?)")
 )
 
 // line returns a text in one line, without secrets. The line is "" if the secrets cannot be masked.
@@ -80,6 +82,7 @@ func (m *Maker) line(text string) string {
 	if len(text) > maxText {
 		return ""
 	}
+	text = visible(text) // first: what is left out may stand within a secret
 	if values := m.Detector.Detect(context.Background(), text); len(values) > 0 {
 		guard, err := redact.New(values...)
 		if err != nil {
@@ -90,19 +93,18 @@ func (m *Maker) line(text string) string {
 	return oneLine(text)
 }
 
-// oneLine replaces white space by single spaces, and leaves out what has no shape, such as control
-// characters and marks of the writing direction.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r) && r != utf8.RuneError:
+// oneLine replaces white space by single spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
+
+// visible leaves out what has no shape, such as control sequences of a terminal and marks of the writing
+// direction.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsPrint(r) && r != utf8.RuneError {
 			return r
 		}
 		return -1
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
+	}, control.ReplaceAllString(text, ""))
 }
 
 // beginning returns the first words of a line, with an ellipsis if the line is longer than limit. It

@@ -46,7 +46,7 @@ func TestCall(t *testing.T) {
 		{"Empty", "", ""},
 		{"Read", `{"file_path":"` + long + `app.go"}`, "Read …" + "/" + strings.Repeat("folder/", 9) + "app.go"},
 		{"Bash", `{"command":"` + strings.Repeat("word ", 30) + `"}`, "Bash " + strings.TrimSpace(strings.Repeat("word ", 15)) + "…"},
-		{"Bash", `{"command":"a\u202eb\u0007 \u001b[31mred"}`, "Bash ab [31mred"},
+		{"Bash", `{"command":"a\u202eb\u0007 \u001b[31mred"}`, "Bash ab red"},
 	} {
 		if got := m.Call(c.name, c.arguments, "/home/me/project"); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.name, c.arguments, got, c.want)
@@ -64,9 +64,26 @@ func TestPrompt(t *testing.T) {
 		strings.Repeat("x", 100):        strings.Repeat("x", 79) + "…",
 		strings.Repeat("seventeen ", 9): strings.TrimSpace(strings.Repeat("seventeen ", 8)) + "…",
 		"<command-message>init</command-message> <command-name>/init</command-name> <command-args>all</command-args>": "/init all",
+		"<local-command-stdout>\x1b[2mCompacted \x1b[38;5;12m(all)\x1b[22m</local-command-stdout>":                    "Compacted (all)",
+		"see \x1b]8;;https://example.com\x1b\\the page\x1b]8;;\x07 \x1b[":                                             "see the page [",
 	} {
 		if got := m.Prompt(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNoSecretInPieces puts what a title leaves out into a secret.
+func TestNoSecretInPieces(t *testing.T) {
+	t.Parallel()
+	m := maker(t)
+	const secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+	for _, piece := range []string{"\x1b[0m", "\u200b", "\u202e", "\x00", "\xff"} {
+		text := "use " + secret[:9] + piece + secret[9:]
+		for _, got := range []string{m.Prompt(text), m.Call("Bash", `{"command":"`+strings.ReplaceAll(text, "\x1b", `\u001b`)+`"}`, "")} {
+			if strings.Contains(got, secret[9:15]) {
+				t.Errorf("the title of a secret with %q is %q", piece, got)
+			}
 		}
 	}
 }
