@@ -14,8 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -264,5 +266,37 @@ func TestRestoreOfTexts(t *testing.T) {
 		if found, err := g.erasureOf("s-1").Find(t.Context()); err != nil || found.Texts != 1 {
 			t.Errorf("found %+v, %v", found, err)
 		}
+	}
+}
+
+// TestRecheckOfTexts: a re-check searches the texts of events, and counts those that it cannot read.
+func TestRecheckOfTexts(t *testing.T) {
+	t.Parallel()
+	f := newTexted(t)
+	secret := "it is " + projectortest.Secret
+	for _, text := range []string{"harmless", secret, "unreadable"} {
+		f.write(text)
+		f.publish(f.item("acme", "s-1", text).Binary())
+	}
+	f.publish(f.item("acme", "s-1", "absent").Binary())
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	var found []uint64
+	r := recheck.Rechecker{Ledger: f.ledger, Keys: projectortest.Keys(t), Found: func(hit privacy.Reintroduction) { found = append(found, hit.StreamSeq) }}
+	r.Text = func(ctx context.Context, tenant string, ref schema.Ref) (string, error) {
+		text, err := f.bucket.Get(ctx, texts.NameOf(tenant, ref), []schema.Key{f.key})
+		switch {
+		case errors.Is(err, texts.ErrAbsent):
+			return "", nil
+		case text == "unreadable":
+			return "", texts.ErrNoKey
+		}
+		return text, err
+	}
+	got, err := r.Run(t.Context())
+	f.must(err)
+	if got != (recheck.Rechecked{Events: 5, Found: 1, Unread: 1}) || !slices.Equal(found, []uint64{2}) {
+		t.Errorf("found %v, %+v", found, got)
 	}
 }

@@ -210,6 +210,10 @@ func TestLargeTextsThatCannotBeRead(t *testing.T) {
 	if said := r.window("s-1"); strings.Contains(said, "Rotterdam") || !strings.Contains(said, "(not shown: the text contains a value that redaction r-1 withholds)") {
 		t.Errorf("with a redaction: %.2000s", said)
 	}
+	stdout, stderr, code := ctxledger(t, "project", "--recheck", "--data", r.data)
+	if code != cli.ExitNotVerified || !strings.Contains(stdout, "context.item.added u-2 of tenant default holds a value that policy:p withholds") || !strings.Contains(stdout, ", 1 hold a withheld value") {
+		t.Errorf("the re-check ended with %d\n%s%s", code, stdout, stderr)
+	}
 }
 
 // TestImportWithoutBucket: an installation of an earlier version, and an account that may not write to the

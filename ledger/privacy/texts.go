@@ -32,15 +32,15 @@ func (l Tables) TextNamings(ctx context.Context, visit func(TextNaming)) error {
 		visit(n)
 	}
 	return read.Of(l.ledger).Refusals(ctx, read.RefusalFilter{}, func(r ledger.Refusal) error {
-		for _, ref := range textRefsIn(r.Data) {
+		for _, ref := range TextRefsIn(r.Data) {
 			visit(TextNaming{Position: r.Position(), Tenant: r.Tenant, Ref: ref})
 		}
 		return nil
 	})
 }
 
-// textRefsIn returns the references to texts in a payload.
-func textRefsIn(data []byte) (refs []schema.Ref) {
+// TextRefsIn returns the references by [schema.TextRef] in the data of an event.
+func TextRefsIn(data []byte) (refs []schema.Ref) {
 	prefix := []byte(schema.TextRef(""))
 	for {
 		at := bytes.Index(data, prefix)

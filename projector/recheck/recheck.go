@@ -23,6 +23,9 @@ type Rechecker struct {
 	Ledger *ledger.Ledger
 	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
+	// Text reads a text that a fact of a tenant names by [schema.TextRef]. It returns "" for a text that
+	// was erased or has expired. Nil leaves such texts out.
+	Text func(ctx context.Context, tenant string, ref schema.Ref) (string, error)
 	// Every is the number of events after which Run saves its place. Defaults to 10,000.
 	Every uint64
 	// Log receives messages for the operator. Nil discards them.
@@ -36,6 +39,7 @@ type Rechecked struct {
 	Events      uint64 // events that were read, including events before a resumed pass
 	Found       uint64 // events that hold a withheld value
 	UnknownKeys uint64 // missing keys that redactions name
+	Unread      uint64 // texts that could not be read; those of an interrupted pass are not counted
 }
 
 // Run reads the events of every tenant with withheld values once. Run resumes an interrupted
@@ -81,7 +85,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 			w.Learn(v)
 		}
 		for _, stored := range ledger.StoredTenants(tenant) {
-			pass, err := r.tenant(ctx, stored, byTenant[tenant], w.Of(nil, []string{tenant}))
+			pass, err := r.tenant(ctx, stored, byTenant[tenant], w.Of(nil, []string{tenant}), &done.Unread)
 			done.Events += pass.Events
 			done.Found += pass.Found
 			if err != nil {
@@ -93,7 +97,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 }
 
 // tenant checks the events that are stored under one name of a tenant.
-func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.Withheld, w leak.Set) (privacy.Recheck, error) {
+func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.Withheld, w leak.Set, unread *uint64) (privacy.Recheck, error) {
 	pass, err := privacy.Of(r.Ledger).LastRecheck(ctx, tenant, privacy.FingerprintSet(values))
 	if err != nil {
 		return pass, err
@@ -107,7 +111,11 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 	saved := pass.Events
 	err = privacy.Of(r.Ledger).EventTexts(ctx, tenant, pass.Place, func(e privacy.EventText) error {
 		pass.Events++
-		if hit, ok := look(w, tenant, e); ok {
+		texts, err := r.texts(ctx, tenant, e, unread)
+		if err != nil {
+			return err
+		}
+		if hit, ok := look(w, tenant, e, texts); ok {
 			pass.Found++
 			found = append(found, hit)
 			if r.Found != nil {
@@ -119,7 +127,7 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 		if pass.Events-saved < r.Every || len(w.InWord([]byte(e.Place.Session))) > 0 {
 			return nil
 		}
-		err := privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
+		err = privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
 		found, saved = nil, pass.Events
 		return err
 	})
@@ -130,9 +138,32 @@ func (r Rechecker) tenant(ctx context.Context, tenant string, values []privacy.W
 	return pass, privacy.Of(r.Ledger).SaveRecheck(ctx, pass, found)
 }
 
-// look returns the reintroduction for the first withheld value that is found in an event.
-func look(w leak.Set, tenant string, e privacy.EventText) (privacy.Reintroduction, bool) {
+// texts returns the texts that an event names. It counts those that cannot be read.
+func (r Rechecker) texts(ctx context.Context, tenant string, e privacy.EventText, unread *uint64) (texts []string, err error) {
+	if r.Text == nil {
+		return nil, nil
+	}
+	for _, ref := range privacy.TextRefsIn([]byte(e.Data)) {
+		text, err := r.Text(ctx, tenant, ref)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			r.Log.Warn("a text was not searched for withheld values", "stream", e.Incarnation, "sequence", e.StreamSeq, "error", err)
+			*unread++
+			continue
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+// look returns the reintroduction for the first withheld value that is found in an event or its texts.
+func look(w leak.Set, tenant string, e privacy.EventText, texts []string) (privacy.Reintroduction, bool) {
 	found := w.InPayload([]byte(e.Data))
+	for _, text := range texts {
+		found = slices.Concat(found, w.InPayload([]byte(text)))
+	}
 	for _, attribute := range e.Attributes {
 		if len(found) > 0 {
 			break

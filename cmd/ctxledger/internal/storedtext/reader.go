@@ -35,8 +35,21 @@ func (e *WithheldError) Error() string {
 }
 
 // Read returns the text that a fact of a tenant refers to, and "" for a reference to no such text. Errors:
-// [texts.ErrAbsent], [texts.ErrNoKey], *[WithheldError], or an error of a server.
+// *[WithheldError], or those of [Reader.Stored].
 func (r *Reader) Read(ctx context.Context, l *ledger.Ledger, tenant string, ref schema.Ref) (string, error) {
+	text, err := r.Stored(ctx, tenant, ref)
+	if err != nil || text == "" {
+		return "", err
+	}
+	if err := r.withheld(ctx, l, schema.TenantOf(tenant), text); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// Stored is Read without a look at redactions. The text must not be shown. Errors: [texts.ErrAbsent],
+// [texts.ErrNoKey], or an error of a server.
+func (r *Reader) Stored(ctx context.Context, tenant string, ref schema.Ref) (string, error) {
 	name := texts.NameOf(tenant, ref)
 	if name.IsZero() {
 		return "", nil
@@ -62,14 +75,7 @@ func (r *Reader) Read(ctx context.Context, l *ledger.Ledger, tenant string, ref 
 			keys = ring.Keys
 		}
 	}
-	text, err := bucket.Get(ctx, name, keys)
-	if err != nil {
-		return "", err
-	}
-	if err := r.withheld(ctx, l, name.Tenant, text); err != nil {
-		return "", err
-	}
-	return text, nil
+	return bucket.Get(ctx, name, keys)
 }
 
 // connected returns the connection. One that was closed is replaced.

@@ -9,18 +9,22 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/projector/texts"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func ProjectCommand(a *cli.App) *cobra.Command {
@@ -54,8 +58,8 @@ the stream.
 The key is made if the named data folder has none. A ledger that has a log needs its
 key.
 
---recheck projects nothing. It searches the tables for values that were recorded before
-their redaction. Each is printed by its place, never with the value, and stays in the
+--recheck projects nothing. It searches the tables, and the texts in CTX_TEXTS, for values
+that were recorded before their redaction. Each is printed by its place, never with the value, and stays in the
 view check_redaction_reintroduced while the event is there. The exit code is 4 if there
 are any. An interrupted pass continues at its place.`,
 		Example: `  ctxledger project --until-caught-up
@@ -190,8 +194,16 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
+	stored := &storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data)}
 	done, err := recheck.Rechecker{
 		Ledger: l, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
+		Text: func(ctx context.Context, tenant string, ref schema.Ref) (string, error) {
+			text, err := stored.Stored(ctx, tenant, ref)
+			if errors.Is(err, texts.ErrAbsent) {
+				return "", nil
+			}
+			return text, err
+		},
 		Found: func(r privacy.Reintroduction) {
 			_ = ui.Line(a.Out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
 		},
@@ -202,6 +214,9 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 	fmt.Fprintf(a.Out, "%d events read, %d hold a withheld value\n", done.Events, done.Found)
 	if done.UnknownKeys > 0 {
 		fmt.Fprintf(a.Err, "%d keys that redactions name are not in %s: their values were not looked for\n", done.UnknownKeys, a.Flags.Data)
+	}
+	if done.Unread > 0 {
+		fmt.Fprintf(a.Err, "%s of the bucket %s could not be read and were not searched; the log has the reasons\n", ui.Plural(done.Unread, "text"), streamio.TextsBucket)
 	}
 	if done.Found > 0 {
 		return cli.WithCode(cli.ExitNotVerified, errors.New("withheld values were recorded before their redaction: `ctxledger query --sql 'SELECT * FROM check_redaction_reintroduced'` lists them"))
