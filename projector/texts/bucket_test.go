@@ -218,3 +218,38 @@ func TestNames(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// TestCluster: three servers keep a text, and two of them are enough to read, renew and remove it.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := embeddedtest.NewCluster(t, 3, nil)
+	js := c.JetStream()
+	r := &rig{T: t, js: js}
+	_, err := streamio.Ensure(t.Context(), js, streamio.Layout{Replicas: 3})
+	r.must(err)
+	r.bucket, err = Open(t.Context(), js)
+	r.must(err)
+	r.key, err = schema.NewKey(rand.Reader, time.Now())
+	r.must(err)
+	name := Name{"acme", r.key.Digest([]byte(long))}
+	w := NewWriter(r.bucket, "acme", r.key)
+	r.must(w.Write(t.Context(), name.Digest, long))
+	r.must(w.Settle(t.Context()))
+	c.Nodes[2].Kill()
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // a new leader may have to be chosen
+		text, err := r.bucket.Get(t.Context(), name, []schema.Key{r.key})
+		if text == long && err == nil {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d bytes, %v", len(text), err)
+		}
+	}
+	if there, err := r.bucket.renew(t.Context(), name); !there || err != nil {
+		t.Errorf("renewed %v, %v", there, err)
+	}
+	o, _ := r.object(name)
+	if removed, err := r.bucket.remove(t.Context(), o); !removed || err != nil || r.messages() != 0 {
+		t.Errorf("removed %v, %v, %d messages are left", removed, err, r.messages())
+	}
+}

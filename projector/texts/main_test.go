@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 func TestMain(m *testing.M) {
 	embedded.Main()
+	embeddedtest.ServeNode()
 	m.Run()
 }
