@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 	"github.com/ctxledger/ctxledger/schema/fingerprint"
@@ -164,6 +165,27 @@ func (r *textRig) get(path string) string {
 	return string(page)
 }
 
+// redact publishes the redaction r-1 of a value.
+func (r *textRig) redact(key schema.Key, value string) {
+	r.Helper()
+	hasher, err := fingerprint.New(key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	fact := &schema.RedactionApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:p")}}
+	fact.RedactionID, fact.TargetRef, fact.Reason, fact.RedactionState = "r-1", "i-1", "secret", schema.RedactionMasked
+	withheld, _ := hasher.Of([]byte(value))
+	fact.Fingerprints = []schema.Fingerprint{withheld}
+	e, err := schema.NewEvent(fact, "e-1", "urn:test", time.Now(), schema.Correlation{Tenant: schema.DefaultTenant, SessionID: "s-9"})
+	if err != nil {
+		r.Fatal(err)
+	}
+	m := e.Binary()
+	if _, err := r.js.PublishMsg(r.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
+		r.Fatal(err)
+	}
+}
+
 // TestLargeTextsThatCannotBeRead: the window tells why a text is not shown, and does without it.
 func TestLargeTextsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
@@ -188,22 +210,7 @@ func TestLargeTextsThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	hasher, err := fingerprint.New(ring.Current())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fact := &schema.RedactionApplied{Common: schema.Common{PolicyRefs: schema.Refs("policy:p")}}
-	fact.RedactionID, fact.TargetRef, fact.Reason, fact.RedactionState = "r-1", "i-1", "secret", schema.RedactionMasked
-	value, _ := hasher.Of([]byte("fox lived in Rotterdam"))
-	fact.Fingerprints = []schema.Fingerprint{value}
-	e, err := schema.NewEvent(fact, "e-1", "urn:test", time.Now(), schema.Correlation{Tenant: schema.DefaultTenant, SessionID: "s-9"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := e.Binary()
-	if _, err := r.js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
-		t.Fatal(err)
-	}
+	r.redact(ring.Current(), "fox lived in Rotterdam")
 	await(t, "the redaction is in the tables", func() bool {
 		return len(askCLI(t, r.data, "--sql", "SELECT redaction_id FROM redaction_trail")) > 0
 	})
@@ -252,5 +259,48 @@ func TestImportWithoutBucket(t *testing.T) {
 	}
 	if said := r.window("s-2"); strings.Contains(said, "Rotterdam") || !strings.Contains(said, "(no text is stored)") {
 		t.Errorf("the window is %.2000s", said)
+	}
+}
+
+// TestLargeTextsOfAShard: a cluster shows large texts, and withholds those with a value that was redacted on
+// another shard.
+func TestLargeTextsOfAShard(t *testing.T) {
+	t.Parallel()
+	c := newShardRig(t, 2)
+	c.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
+	r := &textRig{T: t, data: c.data, logs: t.TempDir(), text: strings.Repeat("The fox lived in Rotterdam. ", 7315), js: c.js}
+	const sessions = 6
+	for i := range sessions {
+		logWithText(t, r.logs, fmt.Sprint("s-", i), r.text)
+	}
+	c.must("import", "claude-code", r.logs, "--store-text", "--no-wait")
+	c.must("project", "--until-caught-up")
+	for i, l := range c.ledgers().All() {
+		var n uint64
+		if err := l.SQL(nil).Conn.QueryRow(t.Context(), "SELECT uniqExact(session_id) FROM items").Scan(&n); err != nil || n == 0 || n == sessions {
+			t.Fatalf("shard %d has %d of the sessions: %v", i+1, n, err)
+		}
+	}
+	windows := func() (list []string) {
+		for i := range sessions {
+			list = append(list, c.must("window", "--turn", "u-2", "--session", fmt.Sprint("s-", i), "--text"))
+		}
+		return list
+	}
+	for i, said := range windows() {
+		if !strings.Contains(said, r.text) {
+			t.Errorf("session %d: %.2000s", i, said)
+		}
+	}
+	ring, err := keyfile.Open(r.data, schema.DefaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.redact(ring.Current(), "fox lived in Rotterdam")
+	c.must("project", "--until-caught-up")
+	for i, said := range windows() {
+		if strings.Contains(said, "Rotterdam") || !strings.Contains(said, "that redaction r-1 withholds)") {
+			t.Errorf("session %d after the redaction: %.2000s", i, said)
+		}
 	}
 }

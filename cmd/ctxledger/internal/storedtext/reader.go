@@ -22,6 +22,8 @@ type Reader struct {
 	Connect func() (jetstream.JetStream, error)
 	// Keys returns the tenants' key rings. Required.
 	Keys func() ([]schema.KeyRing, error)
+	// Shards are the ledgers of all shards of a cluster, whose redactions count. Nil for a plain ledger.
+	Shards []*ledger.Ledger
 
 	mu sync.Mutex // guards js
 	js jetstream.JetStream
@@ -98,7 +100,7 @@ func (r *Reader) withheld(ctx context.Context, l *ledger.Ledger, tenant, text st
 	if err != nil {
 		return err
 	}
-	list, err := privacy.Of(l).WithheldThrough(ctx, uuid.Nil, 0)
+	list, err := privacy.WithheldOf(ctx, privacy.OfAll(l, r.Shards...), uuid.Nil, 0)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,11 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) erro
 	if text && flags.output == "csv" {
 		return cli.UsageError("--text: a CSV has no texts; use -o json")
 	}
-	l, err := openTurn(ctx, a, &flags)
+	s, err := OpenSessions(ctx, a)
+	if err != nil {
+		return err
+	}
+	l, err := s.turn(ctx, a, &flags)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func runWindow(ctx context.Context, a *cli.App, flags TurnFlags, text bool) erro
 			return err
 		}
 		if text {
-			if err := found.fetch(ctx, a, l, w); err != nil {
+			if err := found.fetch(ctx, a, l, s.Shards(), w); err != nil {
 				return err
 			}
 			found.addTexts(&w)

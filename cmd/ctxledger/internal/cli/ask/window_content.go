@@ -85,9 +85,9 @@ func (c contents) of(b windowview.Block) (list []content, own bool) {
 	return list, false
 }
 
-// fetch reads the texts of the window's blocks that are not in the facts.
-func (c contents) fetch(ctx context.Context, a *cli.App, l *ledger.Ledger, w windowview.Window) error {
-	r := storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data)}
+// fetch reads the texts of the window's blocks that are not in the facts. shards are those of a cluster.
+func (c contents) fetch(ctx context.Context, a *cli.App, l *ledger.Ledger, shards []*ledger.Ledger, w windowview.Window) error {
+	r := storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data), Shards: shards}
 	read := make(map[schema.Ref]content)
 	for _, b := range w.Blocks {
 		list, own := c.of(b)
