@@ -16,10 +16,12 @@ type Merge struct {
 	// Keys are the columns by which the rows of all shards are sorted. There are none for a query
 	// that one shard answers.
 	Keys []Key
+	// Same means that every shard has the same rows.
+	Same bool
 }
 
 // OfSession reports whether the shard of the parameter session_id answers alone.
-func (m Merge) OfSession() bool { return len(m.Keys) == 0 }
+func (m Merge) OfSession() bool { return len(m.Keys) == 0 && !m.Same }
 
 // A Key is a column that the rows of a result are sorted by. NULL is last.
 type Key struct {
@@ -67,13 +69,16 @@ func parseMerge(line string) (name string, m Merge, err error) {
 	}
 	switch how {
 	case "session":
-		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "session_id" && p.Required }) {
-			return "", m, fmt.Errorf("the query does not require a session_id")
+		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "session_id" }) {
+			return "", m, fmt.Errorf("the query has no parameter session_id")
 		}
+		return name, m, nil
+	case "same":
+		m.Same = true
 		return name, m, nil
 	case "union":
 	default:
-		return "", m, fmt.Errorf("want union or session")
+		return "", m, fmt.Errorf("want union, session or same")
 	}
 	for text := range strings.SplitSeq(keys, ",") {
 		column, direction, _ := strings.Cut(strings.TrimSpace(text), " ")

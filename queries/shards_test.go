@@ -15,7 +15,7 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 		t.Fatalf("%d queries are listed", n)
 	}
 	for name, m := range merges() {
-		if m.OfSession() {
+		if len(m.Keys) == 0 {
 			continue
 		}
 		q, err := Get(name)
@@ -46,8 +46,8 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 func TestParseMergeRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"strange            session":             "unknown query",
-		"sessions           session":             "does not require a session_id",
-		"sessions           sums tenant":         "want union or session",
+		"checks             session":             "has no parameter session_id",
+		"sessions           sums tenant":         "want union, session or same",
 		"sessions           union tenant":        "the keys do not have the session",
 		"sessions           union session_id up": "no column of the query, or not sorted by desc",
 		"sessions           union turn_id":       "no column of the query",

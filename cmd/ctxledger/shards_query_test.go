@@ -27,7 +27,8 @@ import (
 )
 
 // TestShardsAnswerAsOneMachine asks every query of the catalogue of two and of four shards, and
-// compares the rows with those of one machine. A query that shards cannot answer is refused.
+// compares the rows with those of one machine. A query that shards cannot answer is refused, also one
+// that sums over sessions and is asked for no session.
 func TestShardsAnswerAsOneMachine(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 4} {
@@ -41,7 +42,8 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 			places := r.places(shards, 4/n)
 			rows, refused := 0, 0
 			for _, q := range queries.All() {
-				if _, ok := q.Merge(); !ok {
+				how, ok := q.Merge()
+				if !ok {
 					refused++
 					if _, err := answer.Query(t.Context(), shards, q, nil, read.DefaultLimits()); !errors.Is(err, answer.ErrNotOnCluster) {
 						t.Errorf("%s: %v", q.Name, err)
@@ -50,6 +52,16 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 				}
 				before := rows
 				for _, given := range questions(q, places) {
+					if how.OfSession() && given["session_id"] == "" {
+						bound, err := q.Bind(given)
+						if err == nil {
+							_, err = answer.Query(t.Context(), shards, q, bound, read.DefaultLimits())
+						}
+						if !errors.Is(err, answer.ErrNeedsSession) {
+							t.Errorf("%s %v: %v", q.Name, given, err)
+						}
+						continue
+					}
 					rows += r.same(shards, q, given)
 				}
 				if rows == before {
@@ -67,8 +79,8 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 // place is a turn, by which queries about a session or an item are asked.
 type place struct{ session, turn, call, item string }
 
-// places returns turns of this many sessions of every shard, first of those with redactions and
-// decisions.
+// places returns turns of this many sessions of every shard, first of those with redactions, decisions,
+// gaps, tasks and repeats.
 func (r *shardRig) places(shards *cluster.Ledgers, each int) (list []place) {
 	r.t.Helper()
 	for i, l := range shards.All() {
@@ -81,7 +93,9 @@ func (r *shardRig) places(shards *cluster.Ledgers, each int) (list []place) {
 		err := l.SQL(nil).Conn.Select(r.t.Context(), &found, `
 			SELECT session_id, any(c.turn_id) AS turn, any(c.call_id) AS call, any(i.item_id) AS item
 			FROM calls AS c INNER JOIN items AS i USING (session_id) GROUP BY session_id
-			ORDER BY (session_id IN (SELECT session_id FROM redactions)) + (session_id IN (SELECT session_id FROM decisions)) DESC, session_id
+			ORDER BY arraySum([
+				session_id IN (SELECT session_id FROM redactions), session_id IN (SELECT session_id FROM decisions), session_id IN (SELECT session_id FROM missing),
+				session_id IN (SELECT session_id FROM events WHERE task_id != ''), session_id IN (SELECT session_id FROM duplicates)]) DESC, session_id
 			LIMIT $1`, each)
 		if err != nil || len(found) < each {
 			r.t.Fatalf("shard %d has %d sessions: %v", i+1, len(found), err)
@@ -181,6 +195,7 @@ func TestQueryOnACluster(t *testing.T) {
 		says string
 	}{
 		{[]string{"query", "checks"}, "query checks: this query does not work on a cluster yet"},
+		{[]string{"query", "model-usage"}, "query model-usage: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
 		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
 	} {
@@ -193,6 +208,7 @@ func TestQueryOnACluster(t *testing.T) {
 	places := r.places(r.ledgers(), 2)
 	r.sameCommands(places[0], places[2]) // of two shards
 	r.packs(places[0], places[2])
+	r.samePrices(places[0], places[2])
 	if err := r.shards[1].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -250,6 +266,43 @@ func (r *shardRig) sameCommands(first, second place) {
 		if _, stderr, code := r.run(strings.Fields(args)...); code != cli.ExitFailed || !strings.Contains(stderr, says) {
 			r.t.Errorf("%s ended with %d: %s", args, code, stderr)
 		}
+	}
+}
+
+// samePrices gives the shards and one machine the same prices, by which sessions cost the same. A shard
+// with other prices is an error.
+func (r *shardRig) samePrices(places ...place) {
+	r.t.Helper()
+	file := filepath.Join(r.data, "prices.csv")
+	if err := os.WriteFile(file, []byte("model,bucket,per_million,currency,source\n*,input,2.5,EUR,test\n*,output,7.5,EUR,test\n"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	of := func(args ...string) (printed [2]string) {
+		for i, dsn := range []string{r.shards[0].ClickHouseDSN(), r.dsn} {
+			text, code := r.printed(dsn, "", args)
+			if code != cli.ExitDone {
+				r.t.Fatalf("%v ended with %d: %s", args, code, text)
+			}
+			printed[i] = text
+		}
+		return printed
+	}
+	of("prices", "import", file)
+	of("prices", "built-in", "off")
+	if list := of("prices", "list"); list[0] != list[1] || strings.Count(list[0], "EUR") != 2 {
+		r.t.Errorf("the prices are\n%s\nand on one machine\n%s", list[0], list[1])
+	}
+	for _, p := range places {
+		if costs := of("query", "model-costs", "--param", "session_id="+p.session); costs[0] != costs[1] || !strings.Contains(costs[0], "EUR") {
+			r.t.Errorf("session %s costs\n%s\nand on one machine\n%s", p.session, costs[0], costs[1])
+		}
+	}
+	shards := r.ledgers().All()
+	if err := read.Models(shards[1]).SetBuiltIn(r.t.Context(), true); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, stderr, code := r.run("prices", "list"); code != cli.ExitFailed || !strings.Contains(stderr, "the shards do not have the same rows") {
+		r.t.Errorf("different prices ended with %d: %s", code, stderr)
 	}
 }
 

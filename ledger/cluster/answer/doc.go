@@ -4,12 +4,14 @@
 //	union    every shard answers the whole query. Its rows are sorted already, so the answers are
 //	         merged as they come. The limit of the query applies to the merged rows again.
 //	session  the shard that has the session answers alone.
+//	same     every shard answers. All have the same rows, or the answer is an error.
 //
 // A query that counts the days back from the newest fact gets the newest fact of all shards.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
 // to read other servers. It holds one row of each shard. Queries that aggregate over sessions
-// cannot be merged like this, and are refused with [ErrNotOnCluster].
+// cannot be merged like this. They answer for one session, and are otherwise refused with
+// [ErrNeedsSession]. Queries that know no session are refused with [ErrNotOnCluster].
 //
 // An answer is whole or an error. The error of a shard names the shard.
 package answer

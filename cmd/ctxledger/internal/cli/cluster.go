@@ -40,6 +40,28 @@ func OpenShards(ctx context.Context, a *App) (*cluster.Ledgers, error) {
 	return all, err
 }
 
+// OnEvery does the same on the plain ledger, or on every shard of a cluster once all of them have
+// answered. The error of a shard names it.
+func OnEvery(ctx context.Context, a *App, do func(*ledger.Ledger) error) error {
+	found, err := a.Addresses()
+	if err != nil {
+		return err
+	}
+	plain, all, err := openEither(ctx, a, found.ClickHouseDSN)
+	if err != nil {
+		return err
+	}
+	if all == nil {
+		return do(plain)
+	}
+	for i, l := range all.All() {
+		if err := do(l); err != nil {
+			return fmt.Errorf("%s: %w; repeat the command, so that all shards have the same", all.Shards[i], err)
+		}
+	}
+	return nil
+}
+
 // OpenReaders connects until Close as a user that only reads where there is one: to a plain ledger, or
 // to all shards of a cluster. The other result is nil.
 func OpenReaders(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers, error) {

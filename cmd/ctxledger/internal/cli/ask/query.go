@@ -290,7 +290,7 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 		return cli.WithCode(cli.ExitUsage, err)
 	}
 	rows, err := answer.Query(ctx, shards, asked, bound, limits)
-	if errors.Is(err, answer.ErrNotOnCluster) {
+	if errors.Is(err, answer.ErrNotOnCluster) || errors.Is(err, answer.ErrNeedsSession) {
 		return cli.WithCode(cli.ExitUsage, err)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
@@ -90,11 +91,10 @@ func builtInCommand(a *cli.App) *cobra.Command {
 		},
 		ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := a.OpenLedger(cmd.Context())
+			err := cli.OnEvery(cmd.Context(), a, func(l *ledger.Ledger) error {
+				return read.Models(l).SetBuiltIn(cmd.Context(), args[0] == "on")
+			})
 			if err != nil {
-				return err
-			}
-			if err := read.Models(l).SetBuiltIn(cmd.Context(), args[0] == "on"); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Out, "the built-in list of prices is %s\n", args[0])
@@ -114,18 +114,17 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 	if err != nil {
 		return cli.WithCode(cli.ExitUsage, fmt.Errorf("%s: %w; nothing was imported", file, err))
 	}
-	l, err := a.OpenLedger(ctx)
+	err = cli.OnEvery(ctx, a, func(l *ledger.Ledger) error {
+		if err := read.Models(l).ImportPrices(ctx, given.prices, replace); err != nil || len(given.limits) == 0 {
+			return err
+		}
+		return read.Models(l).ImportLimits(ctx, given.limits)
+	})
 	if err != nil {
-		return err
-	}
-	if err := read.Models(l).ImportPrices(ctx, given.prices, replace); err != nil {
 		return err
 	}
 	done := fmt.Sprintf("%d prices imported", len(given.prices))
 	if len(given.limits) > 0 {
-		if err := read.Models(l).ImportLimits(ctx, given.limits); err != nil {
-			return err
-		}
 		done += fmt.Sprintf(", and the limits of %s", ui.Plural(len(given.limits), "model"))
 	}
 	for _, note := range given.notes {
