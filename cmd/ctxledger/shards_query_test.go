@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
@@ -209,11 +212,12 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameCommands(places[0], places[2]) // of two shards
 	r.packs(places[0], places[2])
 	r.samePrices(places[0], places[2])
+	r.sameStorage()
 	if err := r.shards[1].Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
 	} {
@@ -303,6 +307,35 @@ func (r *shardRig) samePrices(places ...place) {
 	}
 	if _, stderr, code := r.run("prices", "list"); code != cli.ExitFailed || !strings.Contains(stderr, "the shards do not have the same rows") {
 		r.t.Errorf("different prices ended with %d: %s", code, stderr)
+	}
+}
+
+// sameStorage compares what the shards store together with one machine.
+func (r *shardRig) sameStorage() {
+	r.t.Helper()
+	var reports [2]storage.Report
+	for i, dsn := range []string{r.shards[0].ClickHouseDSN(), r.dsn} {
+		text, code := r.printed(dsn, "", []string{"storage", "-o", "json"})
+		if err := json.Unmarshal([]byte(text), &reports[i]); err != nil || code != cli.ExitDone {
+			r.t.Fatalf("storage ended with %d, %v: %s", code, err, text)
+		}
+	}
+	rows := func(c storage.ClickHouse, table string) int64 {
+		at := slices.IndexFunc(c.Tables, func(t storage.Table) bool { return t.Name == table })
+		return c.Tables[at].Rows
+	}
+	all, one := reports[0].ClickHouse, reports[1].ClickHouse
+	for _, table := range []string{"events", "calls", "log_hashes"} {
+		if rows(all, table) != rows(one, table) || rows(one, table) == 0 {
+			r.t.Errorf("%s has %d rows, and %d on one machine", table, rows(all, table), rows(one, table))
+		}
+	}
+	if len(all.Tables) != len(one.Tables)+1 || // cluster_shards
+		len(all.Tenants) != len(one.Tenants) || len(all.Disks) != 2*len(one.Disks) {
+		r.t.Errorf("%d tables, %d tenants and %d disks, on one machine %d, %d and %d", len(all.Tables), len(all.Tenants), len(all.Disks), len(one.Tables), len(one.Tenants), len(one.Disks))
+	}
+	if !strings.Contains(all.Disks[1].Name, " of shard 2 at 127.0.0.1:") {
+		r.t.Errorf("a disk of the second shard is named %q", all.Disks[1].Name)
 	}
 }
 

@@ -40,9 +40,9 @@ func OpenShards(ctx context.Context, a *App) (*cluster.Ledgers, error) {
 	return all, err
 }
 
-// OnEvery does the same on the plain ledger, or on every shard of a cluster once all of them have
-// answered. The error of a shard names it.
-func OnEvery(ctx context.Context, a *App, do func(*ledger.Ledger) error) error {
+// OnEvery does the same on the plain ledger, whose name is "", or on every shard of a cluster once all of
+// them have answered. The error of a shard names it.
+func OnEvery(ctx context.Context, a *App, do func(name string, l *ledger.Ledger) error) error {
 	found, err := a.Addresses()
 	if err != nil {
 		return err
@@ -52,11 +52,11 @@ func OnEvery(ctx context.Context, a *App, do func(*ledger.Ledger) error) error {
 		return err
 	}
 	if all == nil {
-		return do(plain)
+		return do("", plain)
 	}
 	for i, l := range all.All() {
-		if err := do(l); err != nil {
-			return fmt.Errorf("%s: %w; repeat the command, so that all shards have the same", all.Shards[i], err)
+		if err := do(all.Shards[i].String(), l); err != nil {
+			return fmt.Errorf("%s: %w", all.Shards[i], err)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
 )
@@ -34,6 +35,35 @@ func OfLedger(s ledger.Storage) (c ClickHouse) {
 		c.Tenants = append(c.Tenants, Tenant{Name: t.Tenant, Events: int64(t.Events), DayEvents: int64(t.DayEvents), Bytes: int64(share * float64(total))})
 	}
 	return c
+}
+
+// Add adds what another server stores. Its disks are named after it, unless the name is "".
+func (c *ClickHouse) Add(other ClickHouse, name string) {
+	c.Bytes, c.Growth = c.Bytes+other.Bytes, c.Growth.Add(other.Growth)
+	for _, t := range other.Tables {
+		at := slices.IndexFunc(c.Tables, func(own Table) bool { return own.Name == t.Name })
+		if at < 0 {
+			c.Tables = append(c.Tables, t)
+			continue
+		}
+		own := &c.Tables[at]
+		own.Rows, own.Bytes, own.Parts, own.Growth = own.Rows+t.Rows, own.Bytes+t.Bytes, own.Parts+t.Parts, own.Growth.Add(t.Growth)
+	}
+	for _, t := range other.Tenants {
+		at := slices.IndexFunc(c.Tenants, func(own Tenant) bool { return own.Name == t.Name })
+		if at < 0 {
+			c.Tenants = append(c.Tenants, t)
+			continue
+		}
+		own := &c.Tenants[at]
+		own.Events, own.DayEvents, own.Bytes = own.Events+t.Events, own.DayEvents+t.DayEvents, own.Bytes+t.Bytes
+	}
+	for _, d := range other.Disks {
+		if name != "" {
+			d.Name += " of " + name
+		}
+		c.Disks = append(c.Disks, d)
+	}
 }
 
 // bytesOf converts a number of the server, which is 2^64-1 for a disk without an end.

@@ -91,7 +91,7 @@ func builtInCommand(a *cli.App) *cobra.Command {
 		},
 		ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := cli.OnEvery(cmd.Context(), a, func(l *ledger.Ledger) error {
+			err := cli.OnEvery(cmd.Context(), a, func(_ string, l *ledger.Ledger) error {
 				return read.Models(l).SetBuiltIn(cmd.Context(), args[0] == "on")
 			})
 			if err != nil {
@@ -114,7 +114,7 @@ func importPrices(ctx context.Context, a *cli.App, file string, replace bool) er
 	if err != nil {
 		return cli.WithCode(cli.ExitUsage, fmt.Errorf("%s: %w; nothing was imported", file, err))
 	}
-	err = cli.OnEvery(ctx, a, func(l *ledger.Ledger) error {
+	err = cli.OnEvery(ctx, a, func(_ string, l *ledger.Ledger) error {
 		if err := read.Models(l).ImportPrices(ctx, given.prices, replace); err != nil || len(given.limits) == 0 {
 			return err
 		}

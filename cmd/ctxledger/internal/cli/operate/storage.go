@@ -28,6 +28,8 @@ NATS does not tell its clients the limit of the whole server (max_file_store).
 --nats-monitor names the address that does. The free room of NATS's disk is known only
 for the servers of "ctxledger up".
 
+On a cluster the tables of all shards are added, and the disks of each are shown.
+
 A side that does not answer is named, and the other one is shown. The exit codes are
 those of doctor: 5 if a server does not answer, 1 if it refuses.`,
 		Example: "  ctxledger storage\n  ctxledger storage -o json",
@@ -88,15 +90,18 @@ func natsStorage(ctx context.Context, a *cli.App, monitor string) (n storage.NAT
 }
 
 func ledgerStorage(ctx context.Context, a *cli.App) (c storage.ClickHouse, err error) {
-	l, err := a.OpenLedger(ctx)
+	c.Growth = new(storage.Growth)
+	err = cli.OnEvery(ctx, a, func(shard string, l *ledger.Ledger) error {
+		s, err := ledger.ReadStorage(ctx, l)
+		if err == nil {
+			c.Add(storage.OfLedger(s), shard)
+		}
+		return err
+	})
 	if err != nil {
-		return c, err
+		return storage.ClickHouse{}, err
 	}
-	s, err := ledger.ReadStorage(ctx, l)
-	if err != nil {
-		return c, err
-	}
-	return storage.OfLedger(s), nil
+	return c, nil
 }
 
 // localStorage reads the disk of a data folder. Both sides fill it.
