@@ -201,8 +201,6 @@ func (b *Bucket) remove(ctx context.Context, o object) (removed bool, err error)
 			return true, b.purge(ctx, o.nuid)
 		case err != nil:
 			return false, fmt.Errorf("read the information of a text in bucket %s: %w", streamio.TextsBucket, err)
-		case msg.Sequence > o.sequence:
-			return false, nil
 		}
 		last, _, err := b.look(ctx, o.name)
 		switch {
@@ -210,6 +208,8 @@ func (b *Bucket) remove(ctx context.Context, o object) (removed bool, err error)
 			continue
 		case err != nil:
 			return false, err
+		case last.nuid != o.nuid: // it was removed, and written anew
+			return true, b.purge(ctx, o.nuid)
 		case last.sequence != o.sequence:
 			return false, nil
 		}

@@ -2,17 +2,21 @@ package texts
 
 import (
 	"bytes"
-	"crypto/rand"
+	crand "crypto/rand"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -42,7 +46,7 @@ func newRig(t *testing.T) *rig {
 	r.must(err)
 	r.bucket, err = Open(t.Context(), r.js)
 	r.must(err)
-	r.key, err = schema.NewKey(rand.Reader, time.Now())
+	r.key, err = schema.NewKey(crand.Reader, time.Now())
 	r.must(err)
 	return r
 }
@@ -112,7 +116,7 @@ func TestObject(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 
-	other, err := schema.NewKey(rand.Reader, time.Now())
+	other, err := schema.NewKey(crand.Reader, time.Now())
 	r.must(err)
 	for _, c := range []struct {
 		name Name
@@ -219,6 +223,67 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestWritersAndSweeps: whatever the order in which writers and sweeps of one text take their steps, the
+// text is there in the end, once. A bool stands for the fact in the tables.
+func TestWritersAndSweeps(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var removals atomic.Int64
+	for round := range 60 {
+		text := fmt.Sprint(round, " ", long)
+		name := Name{"acme", r.key.Digest([]byte(text))}
+		var named atomic.Bool
+		var all errgroup.Group
+		for range 3 {
+			all.Go(func() error {
+				w := NewWriter(r.bucket, "acme", r.key)
+				if err := w.Write(t.Context(), name.Digest, text); err != nil {
+					return err
+				}
+				time.Sleep(time.Duration(rand.IntN(1500)) * time.Microsecond)
+				named.Store(true)
+				return w.Settle(t.Context())
+			})
+		}
+		for range 2 {
+			all.Go(func() error {
+				for range 6 {
+					o, _, err := r.bucket.look(t.Context(), name)
+					if errors.Is(err, ErrAbsent) {
+						time.Sleep(200 * time.Microsecond)
+						continue
+					}
+					if err != nil {
+						return err
+					}
+					if named.Load() {
+						return nil
+					}
+					removed, err := r.bucket.remove(t.Context(), o)
+					if err != nil {
+						return err
+					}
+					if removed {
+						removals.Add(1)
+					}
+				}
+				return nil
+			})
+		}
+		r.must(all.Wait())
+		if got, err := r.bucket.Get(t.Context(), name, []schema.Key{r.key}); got != text || err != nil {
+			t.Fatalf("round %d: %d bytes, %v", round, len(got), err)
+		}
+		o, _ := r.object(name)
+		if removed, err := r.bucket.remove(t.Context(), o); !removed || err != nil || r.messages() != 0 {
+			t.Fatalf("round %d: removed %v, %v, %d messages are left", round, removed, err, r.messages())
+		}
+	}
+	if removals.Load() == 0 {
+		t.Error("no sweep came between a text and its fact")
+	}
+}
+
 // TestCluster: three servers keep a text, and two of them are enough to read, renew and remove it.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -229,7 +294,7 @@ func TestCluster(t *testing.T) {
 	r.must(err)
 	r.bucket, err = Open(t.Context(), js)
 	r.must(err)
-	r.key, err = schema.NewKey(rand.Reader, time.Now())
+	r.key, err = schema.NewKey(crand.Reader, time.Now())
 	r.must(err)
 	name := Name{"acme", r.key.Digest([]byte(long))}
 	w := NewWriter(r.bucket, "acme", r.key)

@@ -24,7 +24,7 @@ const Grace = time.Hour
 // may be repeated.
 type Sweep struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required
+	Ledger    *ledger.Ledger      // required; a plain one, because a shard does not know what others name
 	// Gone reports whether the fact of a message no longer counts, because it is being erased. Nil means
 	// that all facts count.
 	Gone func(incarnation uuid.UUID, sequence uint64) bool
