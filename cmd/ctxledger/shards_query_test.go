@@ -213,6 +213,15 @@ func TestQueryOnACluster(t *testing.T) {
 	r.packs(places[0], places[2])
 	r.samePrices(places[0], places[2])
 	r.sameStorage()
+	out := r.must("doctor")
+	for _, says := range []string{"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "4 streams on 2 shards of " + embeddedtest.ClusterName} {
+		if !strings.Contains(out, says) {
+			t.Errorf("doctor does not say %q:\n%s", says, out)
+		}
+	}
+	if strings.Count(out, "level with the stream") != 2 || strings.Count(out, "free on disk") != 2 {
+		t.Errorf("doctor does not look at both shards:\n%s", out)
+	}
 	if err := r.shards[1].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -225,6 +234,9 @@ func TestQueryOnACluster(t *testing.T) {
 		if code != cli.ExitUnreachable || stdout != "" || !strings.Contains(stderr, "shard 2 at 127.0.0.1:") {
 			t.Errorf("%v without a shard ended with %d: %s%s", args, code, stdout, stderr)
 		}
+	}
+	if stdout, stderr, code := r.run("doctor"); code != cli.ExitUnreachable || !strings.Contains(stdout, "shard 2 at 127.0.0.1:") {
+		t.Errorf("doctor without a shard ended with %d: %s%s", code, stdout, stderr)
 	}
 }
 

@@ -32,22 +32,24 @@ func refuseShard(ctx context.Context, l *ledger.Ledger) error {
 // OpenShards connects until Close to all shards of the cluster that the named ClickHouse is one of,
 // as the writer. It returns nil for a plain ledger.
 func OpenShards(ctx context.Context, a *App) (*cluster.Ledgers, error) {
+	_, all, err := OpenWriters(ctx, a)
+	return all, err
+}
+
+// OpenWriters connects until Close as the writer: to a plain ledger, or to all shards of a cluster. The
+// other result is nil.
+func OpenWriters(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers, error) {
 	found, err := a.Addresses()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, all, err := openEither(ctx, a, found.ClickHouseDSN)
-	return all, err
+	return openEither(ctx, a, found.ClickHouseDSN)
 }
 
 // OnEvery does the same on the plain ledger, whose name is "", or on every shard of a cluster once all of
 // them have answered. The error of a shard names it.
 func OnEvery(ctx context.Context, a *App, do func(name string, l *ledger.Ledger) error) error {
-	found, err := a.Addresses()
-	if err != nil {
-		return err
-	}
-	plain, all, err := openEither(ctx, a, found.ClickHouseDSN)
+	plain, all, err := OpenWriters(ctx, a)
 	if err != nil {
 		return err
 	}

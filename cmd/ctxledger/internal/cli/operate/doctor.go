@@ -43,7 +43,8 @@ removes that key again.
 The command also checks that an account on NATS has no more rights than its role needs.
 It checks the account of this connection, and with --secrets the accounts of all tenants
 in a folder of "ctxledger deploy nats --out". The checks use messages that no stream
-stores.
+stores. On a cluster of ClickHouse servers it checks each shard, and the map from the
+streams to the shards.
 
 --bundle FILE also packs the state for a support request into a new zip file: the
 findings, versions, settings with their origins, streams and consumers, leases, the last
@@ -204,22 +205,31 @@ func checkServers(ctx context.Context, a *cli.App, o doctorOptions) []finding {
 	} else {
 		findings = append(findings, finding{what: "nats", err: err})
 	}
-	l, err := a.OpenLedger(ctx)
-	if err != nil {
+	l, shards, err := cli.OpenWriters(ctx, a)
+	switch {
+	case err != nil:
 		return append(findings, finding{what: "clickhouse", err: err})
+	case shards != nil:
+		return append(findings, checkShards(ctx, js, shards)...)
 	}
-	version, err := l.Version()
-	findings = append(findings, finding{"clickhouse", "version " + version, err})
-	tables := checkTables(ctx, l)
-	findings = append(findings, tables)
-	if tables.err == nil {
-		findings = append(findings, checkTableRoom(ctx, l)...)
-	}
-	if js == nil || tables.err != nil {
+	list, well := checkLedger(ctx, l, "clickhouse")
+	findings = append(findings, list...)
+	if js == nil || !well {
 		return findings
 	}
 	findings = append(findings, checkRetention(ctx, js, l)...)
-	return append(findings, checkProjector(ctx, js, l))
+	return append(findings, checkProjector(ctx, js, l, nil))
+}
+
+// checkLedger looks at one server of ClickHouse. It reports whether the tables are well.
+func checkLedger(ctx context.Context, l *ledger.Ledger, name string) ([]finding, bool) {
+	version, err := l.Version()
+	tables := checkTables(ctx, l)
+	findings := []finding{{name, "version " + version, err}, tables}
+	if tables.err == nil {
+		findings = append(findings, checkTableRoom(ctx, l)...)
+	}
+	return findings, tables.err == nil
 }
 
 func checkTables(ctx context.Context, l *ledger.Ledger) finding {
@@ -278,10 +288,13 @@ func checkReplicas(ctx context.Context, js jetstream.JetStream) []finding {
 	return []finding{f}
 }
 
-// checkProjector looks whether the tables follow the stream.
-func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
+// checkProjector looks whether the tables follow the streams of these names. Nil means all streams.
+func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, streams []string) finding {
 	f := finding{what: "projector"}
 	last, err := streamio.ReadLastSequences(ctx, js)
+	if streams != nil {
+		maps.DeleteFunc(last, func(name string, _ uint64) bool { return !slices.Contains(streams, name) })
+	}
 	if publish.PublishOnly(err) {
 		f.state = "not this account's to check"
 		return f
