@@ -27,6 +27,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // TestShardsAnswerAsOneMachine asks every query of the catalogue of two and of four shards, and
@@ -213,6 +214,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.packs(places[0], places[2])
 	r.samePrices(places[0], places[2])
 	r.sameStorage()
+	r.sameProofs()
 	out := r.must("doctor")
 	for _, says := range []string{"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "4 streams on 2 shards of " + embeddedtest.ClusterName} {
 		if !strings.Contains(out, says) {
@@ -319,6 +321,35 @@ func (r *shardRig) samePrices(places ...place) {
 	}
 	if _, stderr, code := r.run("prices", "list"); code != cli.ExitFailed || !strings.Contains(stderr, "the shards do not have the same rows") {
 		r.t.Errorf("different prices ended with %d: %s", code, stderr)
+	}
+}
+
+// sameProofs compares the logs of all streams with one machine.
+func (r *shardRig) sameProofs() {
+	r.t.Helper()
+	logs := 0
+	for _, stream := range schema.Partitions(4).EventStreams() {
+		head := filepath.Join(r.data, stream.Name+".head")
+		if text, _ := r.printed(r.dsn, "", []string{"proof", "checkpoint", "--stream", stream.Name, "-o", "json"}); strings.Contains(text, `"size":0,`) {
+			continue // no session is in this stream
+		}
+		logs++
+		for _, args := range [][]string{
+			{"proof", "checkpoint", "--stream", stream.Name, "-o", "json", "--out", head}, {"proof", "consistency", "1", head}, {"proof", "consistency", "--stream", stream.Name, "1", "5"},
+			{"proof", "witness", "--stream", stream.Name, "--state", filepath.Join(r.data, "witness"), "-o", "json"},
+		} {
+			got, code := r.printed(r.shards[0].ClickHouseDSN(), "", args)
+			want, wantCode := r.printed(r.dsn, "", args)
+			if code != cli.ExitDone || wantCode != cli.ExitDone || got != want && args[1] != "witness" {
+				r.t.Errorf("%v ended with %d and %d:\n%.700s\nand on one machine\n%.700s", args, code, wantCode, got, want)
+			}
+		}
+	}
+	if logs < 2 {
+		r.t.Errorf("only %d logs have leaves", logs)
+	}
+	if _, stderr, code := r.run("proof", "checkpoint"); code != cli.ExitFailed || !strings.Contains(stderr, "the log of stream CTX has no signed head yet") {
+		r.t.Errorf("the head of no stream ended with %d: %s", code, stderr)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
@@ -102,7 +104,7 @@ the public keys of --key or of the data folder.`,
 			if err != nil {
 				return err
 			}
-			return withReader(cmd.Context(), a, func(l *ledger.Ledger) error {
+			return withReader(cmd.Context(), a, stream, nil, func(l *ledger.Ledger) error {
 				h, opened, err := newestHead(cmd.Context(), l, stream, known)
 				if err != nil {
 					return err
@@ -171,13 +173,44 @@ func Verifiers(a *cli.App, file string) (note.Verifiers, error) {
 	return note.VerifierList(list...), nil
 }
 
-// withReader opens the ledger to read it.
-func withReader(ctx context.Context, a *cli.App, do func(*ledger.Ledger) error) error {
-	l, err := a.OpenReader(ctx)
+// withReader opens the ledger to read it. On a cluster that is the shard with the log of the stream, or
+// of the first head in the files.
+func withReader(ctx context.Context, a *cli.App, stream string, files []string, do func(*ledger.Ledger) error) error {
+	plain, shards, err := cli.OpenReaders(ctx, a)
 	if err != nil {
 		return err
 	}
-	return do(l)
+	if shards == nil {
+		return do(plain)
+	}
+	stream = streamIn(files, stream)
+	for i, l := range shards.All() {
+		list, err := translog.Of(l).NewestHeads(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[i], err)
+		}
+		if slices.ContainsFunc(list, func(h translog.SignedHead) bool { _, ok := originIn(h, stream); return ok }) {
+			return do(l)
+		}
+	}
+	return noHead(stream)
+}
+
+// streamIn returns the stream of the first file with a head, or the given stream. What else is wrong
+// with the files shows later.
+func streamIn(files []string, given string) string {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		origin, _, _ := strings.Cut(string(text), "\n")
+		if stream, _, ok := proof.ParseOrigin(origin); ok && err == nil {
+			return stream
+		}
+	}
+	return given
+}
+
+func noHead(stream string) error {
+	return fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
 }
 
 // newestHead returns the newest head of a stream's log, verified.
@@ -193,7 +226,7 @@ func newestHead(ctx context.Context, l *ledger.Ledger, stream string, known note
 		opened, err := openHead(h.Note, known)
 		return h, opened, err
 	}
-	return translog.SignedHead{}, proof.Opened{}, fmt.Errorf("the log of stream %s has no signed head yet: see whether the projector has a key, with `ctxledger proof keygen`, and is at work", stream)
+	return translog.SignedHead{}, proof.Opened{}, noHead(stream)
 }
 
 // originIn returns the origin of a head, and whether it names the stream. The origin names the stream,

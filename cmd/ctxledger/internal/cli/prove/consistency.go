@@ -33,7 +33,7 @@ if no known key signed a head.
 		Example: `  ctxledger proof consistency head.monday head.tuesday
   ctxledger proof consistency 1000 head -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withReader(cmd.Context(), a, func(l *ledger.Ledger) error {
+			return withReader(cmd.Context(), a, stream, args, func(l *ledger.Ledger) error {
 				return consistency(cmd.Context(), a, l, args, stream, key, output)
 			})
 		},

@@ -50,7 +50,7 @@ Keep the folder where the owner of the ledger cannot write. Run the command by c
 			if err != nil {
 				return err
 			}
-			return withReader(cmd.Context(), a, func(l *ledger.Ledger) error { return witness(cmd.Context(), a, l, known, flags) })
+			return withReader(cmd.Context(), a, flags.stream, []string{flags.checkpoint}, func(l *ledger.Ledger) error { return witness(cmd.Context(), a, l, known, flags) })
 		},
 	}
 	f := cmd.Flags()
