@@ -153,7 +153,7 @@ func newestOrigin(ctx context.Context, l *ledger.Ledger, stream string) (string,
 			return origin, nil
 		}
 	}
-	return "", fmt.Errorf("the log of stream %s has no signed head yet", stream)
+	return "", noHead(stream)
 }
 
 // logOf returns the tiles of the log that a head is of.
