@@ -39,4 +39,4 @@ WHERE ({tenant:String} = '' OR q.tenant = {tenant:String})
     AND ({code:String} = '' OR q.code = {code:String})
     AND ({since:String} = '' OR q.recorded_at >= parseDateTime64BestEffortOrZero({since:String}, 9, 'UTC'))
     AND ({waiting:UInt32} = 0 OR r.replays = 0)
-ORDER BY q.recorded_at DESC, q.stream_seq DESC
+ORDER BY recorded_at DESC, stream_seq DESC

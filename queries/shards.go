@@ -88,8 +88,13 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		}
 		m.Keys = append(m.Keys, k)
 	}
-	if !slices.ContainsFunc(m.Keys, func(k Key) bool { return k.Column == "session_id" }) {
-		return "", m, fmt.Errorf("the keys do not have the session")
+	if !m.by("session_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
+		return "", m, fmt.Errorf("the keys have neither the session nor the place of a message")
 	}
 	return name, m, nil
+}
+
+// by reports whether a column is a key.
+func (m Merge) by(column string) bool {
+	return slices.ContainsFunc(m.Keys, func(k Key) bool { return k.Column == column })
 }

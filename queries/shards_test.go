@@ -48,7 +48,8 @@ func TestParseMergeRefuses(t *testing.T) {
 		"strange            session":             "unknown query",
 		"checks             session":             "has no parameter session_id",
 		"sessions           sums tenant":         "want union, session or same",
-		"sessions           union tenant":        "the keys do not have the session",
+		"sessions           union tenant":        "the keys have neither the session nor the place of a message",
+		"quarantine         union stream_seq":    "the keys have neither the session nor the place of a message",
 		"sessions           union session_id up": "no column of the query, or not sorted by desc",
 		"sessions           union turn_id":       "no column of the query",
 	} {

@@ -199,6 +199,7 @@ func TestQueryOnACluster(t *testing.T) {
 		says string
 	}{
 		{[]string{"query", "checks"}, "query checks: this query does not work on a cluster yet"},
+		{[]string{"quarantine", "list", "--counts"}, "query quarantine-by-code: this query does not work on a cluster yet"},
 		{[]string{"query", "model-usage"}, "query model-usage: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
 		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
@@ -215,6 +216,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.samePrices(places[0], places[2])
 	r.sameStorage()
 	r.sameProofs()
+	r.sameQuarantine()
 	out := r.must("doctor")
 	for _, says := range []string{"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "4 streams on 2 shards of " + embeddedtest.ClusterName} {
 		if !strings.Contains(out, says) {
@@ -228,7 +230,7 @@ func TestQueryOnACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"quarantine", "list"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
 	} {

@@ -6,7 +6,8 @@
 //	session  the shard that has the session answers alone.
 //	same     every shard answers. All have the same rows, or the answer is an error.
 //
-// A query that counts the days back from the newest fact gets the newest fact of all shards.
+// A query that counts the days back from the newest fact gets the newest fact of all shards. The
+// replay of a quarantined message may be on another shard than the message. Each shard gets those.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
 // to read other servers. It holds one row of each shard. Queries that aggregate over sessions

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,9 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNeedsSession)
 	}
 	q, bound, err := withHead(ctx, shards, q, bound)
+	if err == nil {
+		q, bound, err = withReplays(ctx, shards, q, bound)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,12 +199,15 @@ func withHead(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bou
 	if err := g.Wait(); err != nil {
 		return q, bound, err
 	}
-	more := map[string]string{"newest_fact": heads[newest(heads)].UTC().Format("2006-01-02 15:04:05.000000000")}
-	for name, value := range bound {
-		more[name] = value
-	}
 	q.SQL = strings.ReplaceAll(q.SQL, headView, headGiven)
-	return q, more, nil
+	return q, with(bound, "newest_fact", heads[newest(heads)].UTC().Format("2006-01-02 15:04:05.000000000")), nil
+}
+
+// with returns the values with one more.
+func with(bound map[string]string, name, value string) map[string]string {
+	more := map[string]string{name: value}
+	maps.Copy(more, bound)
+	return more
 }
 
 // mostRows returns how many rows an answer has at most, and how many it may have.
