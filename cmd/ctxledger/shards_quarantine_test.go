@@ -1,9 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -34,33 +36,25 @@ func (r *shardRig) sendInvalid() {
 	}
 }
 
-// replayElsewhere replays a message of the second shard by an event on the first, and two messages
-// unchanged.
+// replayElsewhere replays a message of the second shard unchanged and by an event on the first, and a
+// message of the first unchanged.
 func (r *shardRig) replayElsewhere() {
 	r.t.Helper()
-	replay := func(l *ledger.Ledger, code schema.Code, do func(ledger.Refusal) error) {
-		enough := errors.New("only the first")
-		err := read.Of(l).Refusals(r.t.Context(), read.RefusalFilter{Code: string(code)}, func(found ledger.Refusal) error {
-			return errors.Join(enough, do(found))
-		})
-		if err == nil || err.Error() != enough.Error() {
-			r.t.Fatalf("replay a message with the code %s: %v", code, err)
-		}
-	}
-	unchanged := func(found ledger.Refusal) error {
-		_, err := quarantine.Replay(r.t.Context(), r.js, found)
-		return err
-	}
 	shards := r.ledgers().All()
-	replay(shards[1], schema.CodeNotJSON, unchanged)
-	replay(shards[0], schema.CodeRequired, unchanged)
-	replay(shards[1], schema.CodeNotJSON, func(found ledger.Refusal) error {
-		e, err := schema.ParseStructured(logItem("fixed", "log_item_id"))
-		if err == nil {
-			_, err = quarantine.ReplayFixed(r.t.Context(), r.js, found, e)
+	invalid := r.refusals(shards[1], read.RefusalFilter{Code: string(schema.CodeNotJSON)})[0]
+	misspelt := r.refusals(shards[0], read.RefusalFilter{Code: string(schema.CodeRequired)})[0]
+	for _, of := range []ledger.Refusal{invalid, misspelt} {
+		if _, err := quarantine.Replay(r.t.Context(), r.js, of); err != nil {
+			r.t.Fatal(err)
 		}
-		return err
-	})
+	}
+	e, err := schema.ParseStructured(logItem("fixed", "log_item_id"))
+	if err == nil {
+		_, err = quarantine.ReplayFixed(r.t.Context(), r.js, invalid, e)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // sameQuarantine compares quarantined messages with one machine.
@@ -68,6 +62,9 @@ func (r *shardRig) sameQuarantine() {
 	r.t.Helper()
 	r.sendInvalid()
 	r.must("project", "--until-caught-up")
+	if list := r.must("quarantine", "list", "-o", "csv"); strings.Count(list, ",not_json,") != 5 || strings.Count(list, ",required,") != 5 {
+		r.t.Errorf("without replays the list is\n%s", list)
+	}
 	r.replayElsewhere()
 	r.must("project", "--until-caught-up")
 	r.projectPlain(4)
@@ -78,6 +75,53 @@ func (r *shardRig) sameQuarantine() {
 	} {
 		r.sameOutput(says, args...)
 	}
+	for _, l := range r.ledgers().All() {
+		found := r.refusals(l, read.RefusalFilter{Code: string(schema.CodeNotJSON)})[0]
+		show := []string{"quarantine", "show", fmt.Sprint(found.StreamSeq), "--incarnation", found.Incarnation.String()}
+		r.sameOutput("what to do", show...)
+		r.sameOutput(`"replays":[`, append(show, "-o", "json")...)
+		r.sameOutput(`{"id":"e-`, append(show, "--raw")...)
+	}
+	r.replaysByCommand()
+}
+
+// replaysByCommand replays messages of both shards while a projector runs.
+func (r *shardRig) replaysByCommand() {
+	r.t.Helper()
+	fixed := filepath.Join(r.data, "fixed.json")
+	if err := os.WriteFile(fixed, logItem("fixed-2", "log_item_id"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	waiting := r.refusals(r.ledgers().All()[1], read.RefusalFilter{Code: string(schema.CodeNotJSON), Waiting: true})
+	of := waiting[len(waiting)-1]
+	project := r.command("project").begin(r.t)
+	if out := r.must("quarantine", "replay", fmt.Sprint(of.StreamSeq), fixed, "--incarnation", of.Incarnation.String()); !strings.Contains(out, ": recorded\n") {
+		r.t.Errorf("a replay by a fixed event printed %q", out)
+	}
+	list := strings.Count(r.must("quarantine", "list", "--code", "not_json", "--waiting", "-o", "csv"), "\n") - 1
+	out, stderr, code := r.run("quarantine", "replay", "--code", "not_json")
+	if code != cli.ExitRefused || strings.Count(out, ": refused again: ") != list || strings.Count(out, "\n") != list || list < 3 {
+		r.t.Errorf("replays of %d messages ended with %d: %s%s", list, code, out, stderr)
+	}
+	if err := project.Process.Signal(os.Interrupt); err != nil || project.code(r.t, time.Minute) != cli.ExitDone {
+		r.t.Errorf("project: %v %s", err, &project.stderr)
+	}
+	r.projectPlain(4)
+	r.sameOutput("refused", "quarantine", "list")
+	r.sameOutput("as sequence ", "quarantine", "show", fmt.Sprint(of.StreamSeq), "--incarnation", of.Incarnation.String())
+}
+
+// refusals returns the quarantined messages of one ledger that fit.
+func (r *shardRig) refusals(l *ledger.Ledger, f read.RefusalFilter) (list []ledger.Refusal) {
+	r.t.Helper()
+	err := read.Of(l).Refusals(r.t.Context(), f, func(found ledger.Refusal) error {
+		list = append(list, found)
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		r.t.Fatalf("%d messages fit %v: %v", len(list), f, err)
+	}
+	return list
 }
 
 // sameOutput compares what a command prints with one machine.

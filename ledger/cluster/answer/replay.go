@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
@@ -34,24 +33,7 @@ type replay struct {
 // replaysElsewhere returns the replays that are on another shard than the quarantined message. A
 // fixed event is there if its session is.
 func replaysElsewhere(ctx context.Context, shards *cluster.Ledgers) ([]replay, error) {
-	found := make([][]replay, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() (err error) {
-			if found[i], err = readElsewhere(ctx, l); err != nil {
-				return shardError(shards, i, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	all := []replay{} // the JSON of nil is no list
-	for _, list := range found {
-		all = append(all, list...)
-	}
-	return all, nil
+	return gather(shards, func(l *ledger.Ledger) ([]replay, error) { return readElsewhere(ctx, l) })
 }
 
 // readElsewhere returns the replays on a shard whose quarantined message is on another.

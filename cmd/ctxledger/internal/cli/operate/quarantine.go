@@ -21,6 +21,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/ask"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/schema"
@@ -120,11 +122,12 @@ the exact bytes only. --event writes one CloudEvent in JSON, to fix and replay.`
 			if raw && (event || output == "json") || event && output == "json" {
 				return cli.UsageError("want one of --raw, --event and -o json")
 			}
-			l, err := a.OpenReader(cmd.Context())
-			if err != nil {
+			var q quarantined
+			var err error
+			if q.plain, q.shards, err = cli.OpenReaders(cmd.Context(), a); err != nil {
 				return err
 			}
-			r, err := findRefusal(cmd.Context(), l, args[0], stream)
+			r, err := q.find(cmd.Context(), args[0], stream)
 			if err != nil {
 				return err
 			}
@@ -135,7 +138,7 @@ the exact bytes only. --event writes one CloudEvent in JSON, to fix and replay.`
 			case event:
 				return printAsEvent(a, r)
 			}
-			replays, err := read.Of(l).Replays(cmd.Context(), r)
+			replays, err := q.replays(cmd.Context(), r)
 			if err != nil {
 				return err
 			}
@@ -160,8 +163,35 @@ func oneSequence(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// findRefusal returns the one refused message with this sequence.
-func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation string) (ledger.Refusal, error) {
+// quarantined reads quarantined messages from a plain ledger or from all shards of a cluster. Only one
+// of the fields is set. A replay can be on another shard than its message.
+type quarantined struct {
+	plain  *ledger.Ledger
+	shards *cluster.Ledgers
+}
+
+// refusals returns the messages that fit, in the order in which the streams stored them.
+func (q quarantined) refusals(ctx context.Context, f read.RefusalFilter) (list []ledger.Refusal, err error) {
+	if q.shards != nil {
+		return answer.Refusals(ctx, q.shards, f)
+	}
+	err = read.Of(q.plain).Refusals(ctx, f, func(r ledger.Refusal) error {
+		list = append(list, r)
+		return nil
+	})
+	return list, err
+}
+
+// replays returns the projected replays of a message, oldest first.
+func (q quarantined) replays(ctx context.Context, of ledger.Refusal) ([]read.Replay, error) {
+	if q.shards != nil {
+		return answer.Replays(ctx, q.shards, of)
+	}
+	return read.Of(q.plain).Replays(ctx, of)
+}
+
+// find returns the one refused message with this sequence.
+func (q quarantined) find(ctx context.Context, sequence, incarnation string) (ledger.Refusal, error) {
 	var filter read.RefusalFilter
 	var err error
 	if filter.First, err = strconv.ParseUint(sequence, 10, 64); err != nil || filter.First == 0 {
@@ -172,11 +202,7 @@ func findRefusal(ctx context.Context, l *ledger.Ledger, sequence, incarnation st
 			return ledger.Refusal{}, cli.UsageError("--incarnation %q is no UUID", incarnation)
 		}
 	}
-	var found []ledger.Refusal
-	err = read.Of(l).Refusals(ctx, filter, func(r ledger.Refusal) error {
-		found = append(found, r)
-		return nil
-	})
+	found, err := q.refusals(ctx, filter)
 	switch {
 	case ledger.NotMigrated(err):
 		return ledger.Refusal{}, errors.New("the tables are of an older version: run `ctxledger migrate`")

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
@@ -16,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -53,11 +56,10 @@ refused again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			js, l, err := openBoth(cmd.Context(), a)
+			r, err := openReplayer(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			r := replayer{app: a, js: js, ledger: l}
 			switch {
 			case code != "":
 				err = r.all(cmd.Context(), read.RefusalFilter{Code: code, Tenant: tenant, Waiting: true})
@@ -81,11 +83,12 @@ refused again.`,
 
 // replayer sends quarantined messages again and reports the outcomes.
 type replayer struct {
-	app     *cli.App
-	js      jetstream.JetStream
-	ledger  *ledger.Ledger
-	sent    []sentReplay
-	refused bool // some could not be sent
+	quarantined
+	app        *cli.App
+	js         jetstream.JetStream
+	partitions []*ledger.Ledger // of each partition on a cluster
+	sent       []sentReplay
+	refused    bool // some could not be sent
 }
 
 type sentReplay struct {
@@ -93,13 +96,34 @@ type sentReplay struct {
 	sequence uint64
 }
 
+// openReplayer connects until Close to the streams, and to ledgers with current tables. On a cluster they
+// must be those that the streams are projected to.
+func openReplayer(ctx context.Context, a *cli.App) (r replayer, err error) {
+	r.app = a
+	if r.js, err = a.ConnectNATS(); err != nil {
+		return r, err
+	}
+	r.plain, err = a.OpenMigrated(ctx)
+	var shard *cli.OnClusterError
+	if !errors.As(err, &shard) {
+		return r, err
+	}
+	if r.shards, err = cli.OpenShardsMigrated(ctx, a, shard.Cluster); err != nil {
+		return r, err
+	}
+	m, err := shardmap.Read(ctx, r.js)
+	if err == nil {
+		err = m.Check(ctx, r.js, r.shards)
+	}
+	if err == nil {
+		r.partitions = m.Ledgers(r.shards)
+	}
+	return r, err
+}
+
 // all replays the matching messages unchanged. Other messages are reported and left.
 func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
-	var list []ledger.Refusal
-	err := read.Of(r.ledger).Refusals(ctx, filter, func(found ledger.Refusal) error {
-		list = append(list, found)
-		return nil
-	})
+	list, err := r.refusals(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -111,11 +135,11 @@ func (r *replayer) all(ctx context.Context, filter read.RefusalFilter) error {
 
 // one replays a message unchanged, unless it has a replay.
 func (r *replayer) one(ctx context.Context, sequence, stream string) error {
-	found, err := findRefusal(ctx, r.ledger, sequence, stream)
+	found, err := r.find(ctx, sequence, stream)
 	if err != nil {
 		return err
 	}
-	replays, err := read.Of(r.ledger).Replays(ctx, found)
+	replays, err := r.replays(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -148,7 +172,7 @@ func (r *replayer) asItIs(ctx context.Context, list []ledger.Refusal) error {
 
 // fixed sends the event in the input in the place of a message.
 func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Reader) error {
-	found, err := findRefusal(ctx, r.ledger, sequence, stream)
+	found, err := r.find(ctx, sequence, stream)
 	if err != nil {
 		return err
 	}
@@ -185,20 +209,16 @@ func (r *replayer) fixed(ctx context.Context, sequence, stream string, in io.Rea
 
 // outcome waits until the sent messages are projected, and reports the outcomes.
 func (r *replayer) outcome(ctx context.Context) error {
-	const patience = 5 * time.Second
 	level := true
 	if len(r.sent) > 0 {
-		last, err := streamio.ReadLastSequences(ctx, r.js)
-		if err != nil {
-			return err
-		}
-		if level, err = streamio.AwaitCommit(ctx, r.js, r.ledger, last, patience, nil); err != nil {
+		var err error
+		if level, err = r.awaitCommit(ctx); err != nil {
 			return err
 		}
 	}
 	for _, s := range r.sent {
 		outcome := "stored in the stream"
-		replays, err := read.Of(r.ledger).Replays(ctx, s.of)
+		replays, err := r.replays(ctx, s.of)
 		if err != nil {
 			return err
 		}
@@ -217,6 +237,38 @@ func (r *replayer) outcome(ctx context.Context) error {
 		return cli.ErrRefused
 	}
 	return nil
+}
+
+// awaitCommit waits until the ledgers hold all messages of the streams. It returns false if a ledger makes
+// no progress.
+func (r *replayer) awaitCommit(ctx context.Context) (bool, error) {
+	const patience = 5 * time.Second
+	last, err := streamio.ReadLastSequences(ctx, r.js)
+	if err != nil {
+		return false, err
+	}
+	if r.shards == nil {
+		return streamio.AwaitCommit(ctx, r.js, r.plain, last, patience, nil)
+	}
+	level := make([]bool, len(r.shards.All()))
+	streams := schema.Partitions(len(r.partitions)).EventStreams()
+	var g errgroup.Group
+	for i, l := range r.shards.All() {
+		own := make(streamio.LastSequences)
+		for partition, of := range r.partitions {
+			if of == l {
+				own[streams[partition].Name] = last[streams[partition].Name]
+			}
+		}
+		g.Go(func() (err error) {
+			if level[i], err = streamio.AwaitCommit(ctx, r.js, l, own, patience, nil); err != nil {
+				return fmt.Errorf("%s: %w", r.shards.Shards[i], err)
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
+	return !slices.Contains(level, false), err
 }
 
 func (r *replayer) report(of ledger.Refusal, sequence uint64, outcome string) {
