@@ -217,6 +217,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameStorage()
 	r.sameProofs()
 	r.sameQuarantine()
+	r.sameTail(places[0], places[2])
 	out := r.must("doctor")
 	for _, says := range []string{"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "4 streams on 2 shards of " + embeddedtest.ClusterName} {
 		if !strings.Contains(out, says) {
@@ -226,11 +227,15 @@ func TestQueryOnACluster(t *testing.T) {
 	if strings.Count(out, "level with the stream") != 2 || strings.Count(out, "free on disk") != 2 {
 		t.Errorf("doctor does not look at both shards:\n%s", out)
 	}
+	tail, _ := r.follow("--quarantined")
 	if err := r.shards[1].Close(); err != nil {
 		t.Fatal(err)
 	}
+	if code := tail.code(t, time.Minute); code == cli.ExitDone || !strings.Contains(tail.stderr.String(), "shard 2 at 127.0.0.1:") {
+		t.Errorf("tail ended with %d: %s", code, &tail.stderr)
+	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"quarantine", "list"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
 	} {

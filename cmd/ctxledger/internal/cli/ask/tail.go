@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -48,21 +49,26 @@ sequence, the time at which the stream stored it, code, field, source and id.`,
 			if flags.quarantined && (flags.filter.Session != "" || flags.filter.Type != "") {
 				return cli.UsageError("--quarantined goes with --tenant, not with --session or --type, which a quarantined message may lack")
 			}
-			l, err := a.OpenReader(cmd.Context())
+			s, err := OpenSessions(cmd.Context(), a)
 			if err != nil {
 				return cli.Quietly(cmd.Context(), err)
 			}
 			if flags.quarantined {
-				return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
+				return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, s, flags))
 			}
 			ids := cli.IDs{read.SessionID: &flags.filter.Session}
 			if err := ids.FromRows(a); err != nil {
 				return err
 			}
-			if _, err := ids.Complete(cmd.Context(), a, l, flags.filter.Tenant); err != nil {
+			if s.plain != nil {
+				_, err = ids.Complete(cmd.Context(), a, s.plain, flags.filter.Tenant)
+			} else if flags.filter.Session != "" {
+				_, err = s.Of(cmd.Context(), flags.filter.Session)
+			}
+			if err != nil {
 				return cli.Quietly(cmd.Context(), err)
 			}
-			return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, l, flags))
+			return cli.Quietly(cmd.Context(), tail(cmd.Context(), a, s, flags))
 		},
 	}
 	f := cmd.Flags()
@@ -76,24 +82,24 @@ sequence, the time at which the stream stored it, code, field, source and id.`,
 	return cmd
 }
 
-func tail(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) error {
-	seen, err := tailEarlier(ctx, a, l, flags)
+func tail(ctx context.Context, a *cli.App, s Sessions, flags tailFlags) error {
+	seen, err := tailEarlier(ctx, a, s, flags)
 	for err == nil && !flags.noFollow {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(250 * time.Millisecond):
 		}
-		var committed map[uuid.UUID]uint64
-		if committed, err = l.Committed(ctx); err != nil {
+		var committed map[uuid.UUID]streamEnd
+		if committed, err = s.committed(ctx); err != nil {
 			break
 		}
-		for incarnation, last := range committed {
+		for incarnation, end := range committed {
 			const page = 500
-			for after := seen[incarnation]; err == nil && after < last; after = seen[incarnation] {
-				seen[incarnation] = min(last, after+page)
+			for after := seen[incarnation]; err == nil && after < end.last; after = seen[incarnation] {
+				seen[incarnation] = min(end.last, after+page)
 				var lines []tailed
-				if lines, err = tailPage(ctx, l, incarnation, after, seen[incarnation], flags, page); err == nil {
+				if lines, err = end.page(ctx, incarnation, after, seen[incarnation], flags, page); err == nil {
 					err = printTail(a, lines, flags.output)
 				}
 			}
@@ -109,43 +115,84 @@ type tailed struct {
 	refusal *ledger.Refusal
 }
 
-// tailPage reads a part of a stream, after one sequence and up to another: the first facts, or
+// streamEnd is the last committed sequence of a stream, and the ledger that has its rows.
+type streamEnd struct {
+	ledger *ledger.Ledger
+	shard  string // names the shard; "" for a plain ledger
+	last   uint64
+}
+
+// committed returns the end of every stream that anything was committed of, by incarnation.
+func (s Sessions) committed(ctx context.Context) (map[uuid.UUID]streamEnd, error) {
+	ends := []streamEnd{{ledger: s.plain}}
+	if s.shards != nil {
+		ends = nil
+		for i, l := range s.shards.All() {
+			ends = append(ends, streamEnd{ledger: l, shard: s.shards.Shards[i].String()})
+		}
+	}
+	streams := make(map[uuid.UUID]streamEnd)
+	for _, end := range ends {
+		committed, err := end.ledger.Committed(ctx)
+		if err != nil {
+			return nil, end.named(err)
+		}
+		for incarnation, last := range committed {
+			end.last = last
+			streams[incarnation] = end
+		}
+	}
+	return streams, nil
+}
+
+// named names the shard of an error.
+func (e streamEnd) named(err error) error {
+	if err == nil || e.shard == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", cluster.ErrShard, e.shard, err)
+}
+
+// page reads a part of a stream, after one sequence and up to another: the first facts, or
 // the last quarantined messages, at most limit.
-func tailPage(ctx context.Context, l *ledger.Ledger, incarnation uuid.UUID, after, last uint64, flags tailFlags, limit int) (list []tailed, err error) {
+func (e streamEnd) page(ctx context.Context, incarnation uuid.UUID, after, last uint64, flags tailFlags, limit int) (list []tailed, err error) {
 	if flags.quarantined {
 		if after >= last {
 			return nil, nil
 		}
 		filter := read.RefusalFilter{Incarnation: incarnation, First: after + 1, Last: last, Tenant: flags.filter.Tenant}
-		err = read.Of(l).Refusals(ctx, filter, func(r ledger.Refusal) error {
+		err = read.Of(e.ledger).Refusals(ctx, filter, func(r ledger.Refusal) error {
 			if list = append(list, tailed{Position: r.Position(), refusal: &r}); len(list) > limit {
 				list = list[1:]
 			}
 			return nil
 		})
-		return list, err
+		return list, e.named(err)
 	}
-	events, err := read.Of(l).EventsAfter(ctx, incarnation, after, last, flags.filter, limit)
+	events, err := read.Of(e.ledger).EventsAfter(ctx, incarnation, after, last, flags.filter, limit)
 	for _, e := range events {
 		list = append(list, tailed{Position: e.Position, fact: e})
 	}
-	return list, err
+	return list, e.named(err)
 }
 
 // tailEarlier prints the newest facts of the last sequences, in stream order. It returns
 // the last sequence of each stream that it read.
-func tailEarlier(ctx context.Context, a *cli.App, l *ledger.Ledger, flags tailFlags) (seen map[uuid.UUID]uint64, err error) {
-	if seen, err = l.Committed(ctx); err != nil {
+func tailEarlier(ctx context.Context, a *cli.App, s Sessions, flags tailFlags) (map[uuid.UUID]uint64, error) {
+	committed, err := s.committed(ctx)
+	if err != nil {
 		return nil, err
 	}
+	seen := make(map[uuid.UUID]uint64, len(committed))
 	most := uint64(max(flags.last, 0))
 	var earlier []tailed
-	for incarnation, last := range seen {
-		after := last - min(last, most)
+	for incarnation, end := range committed {
+		seen[incarnation] = end.last
+		after := end.last - min(end.last, most)
 		if flags.quarantined {
 			after = 0 // the newest may be far back
 		}
-		page, err := tailPage(ctx, l, incarnation, after, last, flags, int(most))
+		page, err := end.page(ctx, incarnation, after, end.last, flags, int(most))
 		if err != nil {
 			return nil, err
 		}
