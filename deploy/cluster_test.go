@@ -62,7 +62,7 @@ func TestCluster(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		list, err := streamio.ReadReplicas(t.Context(), admin)
-		if err == nil && len(list) == 7 && !slices.ContainsFunc(list, func(r streamio.Replicas) bool { return !r.Healthy() || r.Want != 3 }) {
+		if err == nil && len(list) == 8 && !slices.ContainsFunc(list, func(r streamio.Replicas) bool { return !r.Healthy() || r.Want != 3 }) {
 			break
 		}
 		if time.Now().After(deadline) {
