@@ -149,7 +149,7 @@ func (r Rechecker) texts(ctx context.Context, tenant string, e privacy.EventText
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.Log.Warn("a text was not searched for withheld values", "stream", e.Incarnation, "sequence", e.StreamSeq, "error", err)
+			r.Log.Warn("a text was not searched for withheld values", "event", "text_unread", "stream", e.Incarnation, "sequence", e.StreamSeq, "error", err)
 			*unread++
 			continue
 		}
