@@ -35,23 +35,7 @@ func TestEventsOverHTTP(t *testing.T) {
 	}
 	post := func(address, event string, headers ...string) (int, string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(event))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/cloudevents+json")
-		for i := 0; i < len(headers); i += 2 {
-			request.Header.Set(headers[i], headers[i+1])
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response, text := send(t, address, []byte(event), append([]string{"Content-Type", "application/cloudevents+json"}, headers...)...)
 		return response.StatusCode, string(text)
 	}
 	for _, c := range []struct {

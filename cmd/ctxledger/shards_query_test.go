@@ -218,15 +218,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameProofs()
 	r.sameQuarantine()
 	r.sameTail(places[0], places[2])
-	out := r.must("doctor")
-	for _, says := range []string{"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "4 streams on 2 shards of " + embeddedtest.ClusterName} {
-		if !strings.Contains(out, says) {
-			t.Errorf("doctor does not say %q:\n%s", says, out)
-		}
-	}
-	if strings.Count(out, "level with the stream") != 2 || strings.Count(out, "free on disk") != 2 {
-		t.Errorf("doctor does not look at both shards:\n%s", out)
-	}
+	r.doctorLooksAtAllShards()
 	tail, _ := r.follow("--quarantined")
 	if err := r.shards[1].Close(); err != nil {
 		t.Fatal(err)
@@ -328,6 +320,29 @@ func (r *shardRig) samePrices(places ...place) {
 	}
 	if _, stderr, code := r.run("prices", "list"); code != cli.ExitFailed || !strings.Contains(stderr, "the shards do not have the same rows") {
 		r.t.Errorf("different prices ended with %d: %s", code, stderr)
+	}
+}
+
+// doctorLooksAtAllShards: the command names each shard, and one that does not follow its streams. A bundle
+// is made, too.
+func (r *shardRig) doctorLooksAtAllShards() {
+	r.t.Helper()
+	bundle := filepath.Join(r.data, "bundle.zip")
+	out := r.must("doctor", "--bundle", bundle)
+	for _, says := range []string{
+		"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "tables of shard 1", "table room of shard 2",
+		"4 streams on 2 shards of " + embeddedtest.ClusterName, "all shards are level with their streams",
+	} {
+		if !strings.Contains(out, says) {
+			r.t.Errorf("doctor does not say %q:\n%s", says, out)
+		}
+	}
+	if _, err := os.Stat(bundle); err != nil {
+		r.t.Error(err)
+	}
+	r.must("bench", "seed", "--seed", "2", "--events", "200")
+	if stdout, _, code := r.run("doctor"); code != cli.ExitFailed || !strings.Contains(stdout, "events wait in its streams and nothing projects them") {
+		r.t.Errorf("doctor beside unprojected events ended with %d:\n%s", code, stdout)
 	}
 }
 

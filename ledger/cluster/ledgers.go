@@ -24,16 +24,7 @@ type Ledgers struct {
 // Errors: [ErrShard] if a shard cannot be used. The caller closes the result.
 func Open(ctx context.Context, dsn string, m Membership) (_ *Ledgers, err error) {
 	all := &Ledgers{Membership: m, list: make([]*ledger.Ledger, len(m.Shards))}
-	var g errgroup.Group
-	for i, s := range m.Shards {
-		g.Go(func() error {
-			if err := all.open(ctx, dsn, i); err != nil {
-				return fmt.Errorf("%w: %s: %w", ErrShard, s, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	if err := all.Each(func(at int, _ *ledger.Ledger) error { return all.open(ctx, dsn, at) }); err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
 	return all, nil
@@ -73,6 +64,21 @@ func (all *Ledgers) Close() error {
 
 // All returns the ledgers in the order of the shards' numbers.
 func (all *Ledgers) All() []*ledger.Ledger { return all.list }
+
+// Each does the same on all shards at the same time, and returns the first error by [Shard.Failed]. at
+// is the place of the shard in Shards.
+func (all *Ledgers) Each(do func(at int, l *ledger.Ledger) error) error {
+	var g errgroup.Group
+	for i, l := range all.list {
+		g.Go(func() error {
+			if err := do(i, l); err != nil {
+				return all.Shards[i].Failed(err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
 
 // Of returns the ledger of the shard with that number, or nil.
 func (all *Ledgers) Of(number uint32) *ledger.Ledger {

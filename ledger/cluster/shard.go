@@ -27,6 +27,9 @@ type Shard struct {
 // String returns the number and the address, for messages.
 func (s Shard) String() string { return fmt.Sprintf("shard %d at %s", s.Number, s.address()) }
 
+// Failed returns an error of the shard, which wraps [ErrShard] and names the shard.
+func (s Shard) Failed(err error) error { return fmt.Errorf("%w: %s: %w", ErrShard, s, err) }
+
 func (s Shard) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))) }
 
 // DSN returns the address dsn with the host and port of the shard instead of its own.

@@ -45,7 +45,7 @@ func (m *Maker) Call(name, arguments, folder string) string {
 		folder = strings.TrimSuffix(folder, "/") + "/"
 		what, path = strings.ReplaceAll(what, folder, ""), strings.ReplaceAll(path, folder, "")
 	}
-	name, what, path = oneLine(name), m.line(what), m.line(path)
+	name, what, path = oneLine(visible(name)), m.line(what), m.line(path)
 	room := MaxCharacters - 1 - utf8.RuneCountInString(name)
 	if name == "" || what == "" && path == "" || room < MaxCharacters/2 {
 		return ""
@@ -82,7 +82,7 @@ func (m *Maker) line(text string) string {
 	if len(text) > maxText {
 		return ""
 	}
-	text = visible(text) // first: what is left out may stand within a secret
+	text = visible(text) // before the search: a secret with an invisible character in it is found then
 	if values := m.Detector.Detect(context.Background(), text); len(values) > 0 {
 		guard, err := redact.New(values...)
 		if err != nil {
@@ -94,7 +94,7 @@ func (m *Maker) line(text string) string {
 }
 
 // oneLine replaces white space by single spaces.
-func oneLine(text string) string { return strings.Join(strings.Fields(visible(text)), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // visible leaves out what has no shape, such as control sequences of a terminal and marks of the writing
 // direction.

@@ -218,7 +218,7 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 		case !msg.Time.Equal(m.RecordedAt):
 			return fmt.Errorf("%w: message %d was replaced", streamio.ErrStreamForked, m.StreamSeq)
 		}
-		if err := overwrite(ctx, stream, m.StreamSeq); err != nil {
+		if err := streamio.Overwrite(ctx, stream, m.StreamSeq); err != nil {
 			return err
 		}
 	}
@@ -237,21 +237,9 @@ func (e Erasure) deleteMessages(ctx context.Context, d doomed) error {
 		return fmt.Errorf("look up stream %s: %w", schema.QuarantineStream, err)
 	}
 	for _, sequence := range d.copies {
-		if err := overwrite(ctx, quarantine, sequence); err != nil {
+		if err := streamio.Overwrite(ctx, quarantine, sequence); err != nil {
 			return err
 		}
 	}
 	return streamio.ProveDeleted(ctx, quarantine, d.copies)
-}
-
-// overwrite deletes a message. Another process may delete it at the same time.
-func overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) error {
-	err := stream.SecureDeleteMsg(ctx, sequence)
-	if err == nil {
-		return nil
-	}
-	if streamio.ProveDeleted(ctx, stream, []uint64{sequence}) == nil {
-		return nil
-	}
-	return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, err)
 }

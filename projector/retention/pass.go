@@ -195,8 +195,8 @@ func removeThrough(ctx context.Context, stream jetstream.Stream, through uint64)
 		err = stream.Purge(ctx, jetstream.WithPurgeSequence(through+1))
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		err = nil
-		for _, subject := range config.Subjects {
-			err = cmp.Or(err, stream.Purge(ctx, jetstream.WithPurgeSequence(through+1), jetstream.WithPurgeSubject(subject)))
+		for i := 0; err == nil && i < len(config.Subjects); i++ {
+			err = stream.Purge(ctx, jetstream.WithPurgeSequence(through+1), jetstream.WithPurgeSubject(config.Subjects[i]))
 		}
 	}
 	if err != nil {

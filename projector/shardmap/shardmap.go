@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -122,7 +123,7 @@ func holders(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledger
 	for i, l := range shards.All() {
 		_, found, err := l.LastCommit(ctx, incarnation)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[i], err)
+			return nil, shards.Shards[i].Failed(err)
 		}
 		if found {
 			held = append(held, shards.Shards[i])
@@ -159,6 +160,23 @@ func (m Map) Check(ctx context.Context, js jetstream.JetStream, shards *cluster.
 		}
 	}
 	return nil
+}
+
+// AwaitCommit is [streamio.AwaitCommit] for each shard and its streams, at the same time. It reports for
+// each shard of shards whether it has all messages. The map must have passed Check.
+func (m Map) AwaitCommit(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers, heads streamio.LastSequences, patience time.Duration) (level []bool, err error) {
+	level = make([]bool, len(shards.Shards))
+	err = shards.Each(func(at int, l *ledger.Ledger) (err error) {
+		own := make(streamio.LastSequences)
+		for partition, stream := range schema.Partitions(len(m.Shards)).EventStreams() {
+			if m.Shards[partition] == shards.Shards[at].Number {
+				own[stream.Name] = heads[stream.Name]
+			}
+		}
+		level[at], err = streamio.AwaitCommit(ctx, js, l, own, patience, nil)
+		return err
+	})
+	return level, err
 }
 
 // Ledgers returns the ledger of each partition, in the order of the partitions. The map must have

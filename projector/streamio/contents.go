@@ -82,3 +82,13 @@ func ProveDeleted(ctx context.Context, stream jetstream.Stream, sequences []uint
 	}
 	return nil
 }
+
+// Overwrite deletes a message, and overwrites it in the server's file. Another process may delete it at
+// the same time.
+func Overwrite(ctx context.Context, stream jetstream.Stream, sequence uint64) error {
+	err := stream.SecureDeleteMsg(ctx, sequence)
+	if err == nil || ProveDeleted(ctx, stream, []uint64{sequence}) == nil {
+		return nil
+	}
+	return fmt.Errorf("delete message %d of %s: %w", sequence, stream.CachedInfo().Config.Name, err)
+}

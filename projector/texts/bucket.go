@@ -52,7 +52,7 @@ func (b *Bucket) CheckWritable(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write to bucket %s: %w", streamio.TextsBucket, err)
 	}
-	return b.overwrite(ctx, ack.Sequence)
+	return streamio.Overwrite(ctx, b.stream, ack.Sequence)
 }
 
 // chunkBytes is the size of a chunk, as clients of NATS choose it.
@@ -188,7 +188,7 @@ func (b *Bucket) renew(ctx context.Context, name Name) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return true, b.overwrite(ctx, msg.Sequence)
+	return true, streamio.Overwrite(ctx, b.stream, msg.Sequence)
 }
 
 // remove removes a text, unless its information changed after it was read.
@@ -213,22 +213,10 @@ func (b *Bucket) remove(ctx context.Context, o object) (removed bool, err error)
 		case last.sequence != o.sequence:
 			return false, nil
 		}
-		if err := b.overwrite(ctx, msg.Sequence); err != nil {
+		if err := streamio.Overwrite(ctx, b.stream, msg.Sequence); err != nil {
 			return false, err
 		}
 	}
-}
-
-// overwrite deletes a message and overwrites it in the file. Another process may do so at the same time.
-func (b *Bucket) overwrite(ctx context.Context, sequence uint64) error {
-	err := b.stream.SecureDeleteMsg(ctx, sequence)
-	if err == nil {
-		return nil
-	}
-	if _, look := b.stream.GetMsg(ctx, sequence); errors.Is(look, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	return fmt.Errorf("delete message %d of %s: %w", sequence, streamio.TextsStream, err)
 }
 
 // purge removes the chunks of an object.

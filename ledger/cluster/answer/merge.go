@@ -19,20 +19,19 @@ import (
 // named is an answer whose errors name the shard.
 type named struct {
 	read.Rows
-	shards *cluster.Ledgers
-	at     int
+	shard cluster.Shard
 }
 
 func (n *named) Err() error {
 	if err := n.Rows.Err(); err != nil {
-		return shardError(n.shards, n.at, err)
+		return n.shard.Failed(err)
 	}
 	return nil
 }
 
 func (n *named) Close() error {
 	if err := n.Rows.Close(); err != nil {
-		return shardError(n.shards, n.at, err)
+		return n.shard.Failed(err)
 	}
 	return nil
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -59,9 +57,9 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		at = max(at, 0) // without facts any shard gives the answer of one machine
 		rows, err := turn.Query(ctx, shards.All()[at], q, bound, limits)
 		if err != nil {
-			return nil, shardError(shards, at, err)
+			return nil, shards.Shards[at].Failed(err)
 		}
-		return &named{rows, shards, at}, nil
+		return &named{rows, shards.Shards[at]}, nil
 	}
 	answers, err := askAll(ctx, shards, func(ctx context.Context, l *ledger.Ledger) (read.Rows, error) {
 		return turn.Query(ctx, l, q, bound, limits)
@@ -75,26 +73,16 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	return newMerged(answers, how.Keys, mostRows(bound, limits))
 }
 
-// shardError names the shard of an error.
-func shardError(shards *cluster.Ledgers, at int, err error) error {
-	return fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[at], err)
-}
-
 // askAll asks all shards at the same time. The answers name their shards in errors.
 func askAll(ctx context.Context, shards *cluster.Ledgers, ask func(context.Context, *ledger.Ledger) (read.Rows, error)) ([]read.Rows, error) {
 	answers := make([]read.Rows, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() error {
-			rows, err := ask(ctx, l)
-			if err != nil {
-				return shardError(shards, i, err)
-			}
-			answers[i] = &named{rows, shards, i}
-			return nil
-		})
-	}
-	err := g.Wait()
+	err := shards.Each(func(at int, l *ledger.Ledger) error {
+		rows, err := ask(ctx, l)
+		if err == nil {
+			answers[at] = &named{rows, shards.Shards[at]}
+		}
+		return err
+	})
 	if err == nil {
 		return answers, nil
 	}
@@ -120,16 +108,11 @@ func OfSession(ctx context.Context, shards *cluster.Ledgers, session string) (*l
 // one machine. Errors: [cluster.ErrShard] for a shard that does not answer.
 func NewestTurn(ctx context.Context, shards *cluster.Ledgers, tenant, session string) (turn read.NamedID, at time.Time, err error) {
 	turns, times := make([]read.NamedID, len(shards.All())), make([]time.Time, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() (err error) {
-			if turns[i], times[i], err = read.Of(l).NewestTurn(ctx, tenant, session); err != nil {
-				return shardError(shards, i, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err = shards.Each(func(i int, l *ledger.Ledger) (err error) {
+		turns[i], times[i], err = read.Of(l).NewestTurn(ctx, tenant, session)
+		return err
+	})
+	if err != nil {
 		return turn, at, err
 	}
 	i := newest(times)
@@ -150,16 +133,10 @@ func newest(times []time.Time) (at int) {
 // in another tenant is on the same shard; see Bucket of package schema.
 func shardOf(ctx context.Context, shards *cluster.Ledgers, session string) (int, error) {
 	has := make([]bool, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() error {
-			if err := l.SQL(files).Row(ctx, "has_session", chsql.Params{"session": chsql.Text(session)}).Scan(&has[i]); err != nil {
-				return shardError(shards, i, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := shards.Each(func(i int, l *ledger.Ledger) error {
+		return l.SQL(files).Row(ctx, "has_session", chsql.Params{"session": chsql.Text(session)}).Scan(&has[i])
+	})
+	if err != nil {
 		return 0, err
 	}
 	found := -1
@@ -187,16 +164,8 @@ func withHead(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bou
 		return q, bound, nil
 	}
 	heads := make([]time.Time, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() error {
-			if err := l.SQL(files).Row(ctx, "head", nil).Scan(&heads[i]); err != nil {
-				return shardError(shards, i, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := shards.Each(func(i int, l *ledger.Ledger) error { return l.SQL(files).Row(ctx, "head", nil).Scan(&heads[i]) })
+	if err != nil {
 		return q, bound, err
 	}
 	q.SQL = strings.ReplaceAll(q.SQL, headView, headGiven)

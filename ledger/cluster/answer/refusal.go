@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -55,16 +53,11 @@ func Replays(ctx context.Context, shards *cluster.Ledgers, of ledger.Refusal) ([
 // of a shard names it.
 func gather[T any](shards *cluster.Ledgers, ask func(*ledger.Ledger) ([]T, error)) (all []T, _ error) {
 	found := make([][]T, len(shards.All()))
-	var g errgroup.Group
-	for i, l := range shards.All() {
-		g.Go(func() (err error) {
-			if found[i], err = ask(l); err != nil {
-				return shardError(shards, i, err)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := shards.Each(func(at int, l *ledger.Ledger) (err error) {
+		found[at], err = ask(l)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return slices.Concat(found...), nil

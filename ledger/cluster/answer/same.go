@@ -7,8 +7,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
-// same are the rows of answers that have the same rows, of which the first is read. Another row is
-// [ErrDifferent].
+// same reads the rows of the first answer. The other answers must have the same rows. A different row
+// gives the error [ErrDifferent].
 type same struct {
 	read.Rows
 	others []read.Rows

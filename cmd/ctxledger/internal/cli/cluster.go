@@ -58,7 +58,7 @@ func OnEvery(ctx context.Context, a *App, do func(name string, l *ledger.Ledger)
 	}
 	for i, l := range all.All() {
 		if err := do(all.Shards[i].String(), l); err != nil {
-			return fmt.Errorf("%s: %w", all.Shards[i], err)
+			return all.Shards[i].Failed(err)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func OpenShardsMigrated(ctx context.Context, a *App, name string) (*cluster.Ledg
 	for i, l := range all.All() {
 		pending, err := shadow.Of(l).Pending(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", all.Shards[i], err)
+			return nil, all.Shards[i].Failed(err)
 		}
 		if len(pending) > 0 {
 			return nil, fmt.Errorf("the tables of %s are of an older version: run `ctxledger migrate --cluster %s`", all.Shards[i], all.Cluster)

@@ -39,14 +39,26 @@ func (e *WithheldError) Error() string {
 // Read returns the text that a fact of a tenant refers to, and "" for a reference to no such text. Errors:
 // *[WithheldError], or those of [Reader.Stored].
 func (r *Reader) Read(ctx context.Context, l *ledger.Ledger, tenant string, ref schema.Ref) (string, error) {
-	text, err := r.Stored(ctx, tenant, ref)
-	if err != nil || text == "" {
-		return "", err
+	return r.Several(ctx, l, tenant)(ref)
+}
+
+// Several returns Read for several texts, which reads the redactions once. It is not for a later moment.
+func (r *Reader) Several(ctx context.Context, l *ledger.Ledger, tenant string) func(schema.Ref) (string, error) {
+	withheld := sync.OnceValues(func() (leak.Set, error) { return r.withheld(ctx, l, schema.TenantOf(tenant)) })
+	return func(ref schema.Ref) (string, error) {
+		text, err := r.Stored(ctx, tenant, ref)
+		if err != nil || text == "" {
+			return "", err
+		}
+		values, err := withheld()
+		if err != nil {
+			return "", err
+		}
+		if found := values.InPayload([]byte(text)); len(found) > 0 {
+			return "", &WithheldError{found[0].Value.RedactionID}
+		}
+		return text, nil
 	}
-	if err := r.withheld(ctx, l, schema.TenantOf(tenant), text); err != nil {
-		return "", err
-	}
-	return text, nil
 }
 
 // Stored is Read without a look at redactions. The text must not be shown. Errors: [texts.ErrAbsent],
@@ -94,22 +106,19 @@ func (r *Reader) connected() (jetstream.JetStream, error) {
 	return js, err
 }
 
-// withheld returns an error if a redaction withholds a value in the text.
-func (r *Reader) withheld(ctx context.Context, l *ledger.Ledger, tenant, text string) error {
+// withheld returns the values that redactions withhold from a tenant.
+func (r *Reader) withheld(ctx context.Context, l *ledger.Ledger, tenant string) (leak.Set, error) {
 	keys, err := leak.ReadKeys(r.Keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := privacy.WithheldOf(ctx, privacy.OfAll(l, r.Shards...), uuid.Nil, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	values := leak.NewValues(keys)
 	for _, v := range list {
 		values.Learn(v)
 	}
-	if found := values.Of(nil, []string{tenant}).InPayload([]byte(text)); len(found) > 0 {
-		return &WithheldError{found[0].Value.RedactionID}
-	}
-	return nil
+	return values.Of(nil, []string{tenant}), nil
 }

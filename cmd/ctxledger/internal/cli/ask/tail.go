@@ -118,7 +118,7 @@ type tailed struct {
 // streamEnd is the last committed sequence of a stream, and the ledger that has its rows.
 type streamEnd struct {
 	ledger *ledger.Ledger
-	shard  string // names the shard; "" for a plain ledger
+	shard  cluster.Shard // zero for a plain ledger
 	last   uint64
 }
 
@@ -128,7 +128,7 @@ func (s Sessions) committed(ctx context.Context) (map[uuid.UUID]streamEnd, error
 	if s.shards != nil {
 		ends = nil
 		for i, l := range s.shards.All() {
-			ends = append(ends, streamEnd{ledger: l, shard: s.shards.Shards[i].String()})
+			ends = append(ends, streamEnd{ledger: l, shard: s.shards.Shards[i]})
 		}
 	}
 	streams := make(map[uuid.UUID]streamEnd)
@@ -147,10 +147,10 @@ func (s Sessions) committed(ctx context.Context) (map[uuid.UUID]streamEnd, error
 
 // named names the shard of an error.
 func (e streamEnd) named(err error) error {
-	if err == nil || e.shard == "" {
+	if err == nil || e.shard == (cluster.Shard{}) {
 		return err
 	}
-	return fmt.Errorf("%w: %s: %w", cluster.ErrShard, e.shard, err)
+	return e.shard.Failed(err)
 }
 
 // page reads a part of a stream, after one sequence and up to another: the first facts, or
@@ -170,8 +170,8 @@ func (e streamEnd) page(ctx context.Context, incarnation uuid.UUID, after, last 
 		return list, e.named(err)
 	}
 	events, err := read.Of(e.ledger).EventsAfter(ctx, incarnation, after, last, flags.filter, limit)
-	for _, e := range events {
-		list = append(list, tailed{Position: e.Position, fact: e})
+	for _, fact := range events {
+		list = append(list, tailed{Position: fact.Position, fact: fact})
 	}
 	return list, e.named(err)
 }

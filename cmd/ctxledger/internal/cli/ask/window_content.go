@@ -88,6 +88,7 @@ func (c contents) of(b windowview.Block) (list []content, own bool) {
 // fetch reads the texts of the window's blocks that are not in the facts. shards are those of a cluster.
 func (c contents) fetch(ctx context.Context, a *cli.App, l *ledger.Ledger, shards []*ledger.Ledger, w windowview.Window) error {
 	r := storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data), Shards: shards}
+	textOf := r.Several(ctx, l, c.tenant)
 	read := make(map[schema.Ref]content)
 	for _, b := range w.Blocks {
 		list, own := c.of(b)
@@ -96,7 +97,7 @@ func (c contents) fetch(ctx context.Context, a *cli.App, l *ledger.Ledger, shard
 				continue
 			}
 			if _, known := read[of.ref]; !known {
-				text, err := r.Read(ctx, l, c.tenant, of.ref)
+				text, err := textOf(of.ref)
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}

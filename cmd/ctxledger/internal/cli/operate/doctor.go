@@ -214,19 +214,20 @@ func checkServers(ctx context.Context, a *cli.App, o doctorOptions) []finding {
 	case shards != nil:
 		return append(findings, checkShards(ctx, js, shards)...)
 	}
-	list, well := checkLedger(ctx, l, "clickhouse")
+	list, well := checkLedger(ctx, l, "clickhouse", "ctxledger migrate")
 	findings = append(findings, list...)
 	if js == nil || !well {
 		return findings
 	}
 	findings = append(findings, checkRetention(ctx, js, l)...)
-	return append(findings, checkProjector(ctx, js, l, nil))
+	return append(findings, checkProjector(ctx, js, l))
 }
 
-// checkLedger looks at one server of ClickHouse. It reports whether the tables are well.
-func checkLedger(ctx context.Context, l *ledger.Ledger, name string) ([]finding, bool) {
+// checkLedger looks at one server of ClickHouse, whose tables the command migrates. It reports whether
+// the tables are well.
+func checkLedger(ctx context.Context, l *ledger.Ledger, name, migrate string) ([]finding, bool) {
 	version, err := l.Version()
-	tables := checkTables(ctx, l)
+	tables := checkTables(ctx, l, migrate)
 	findings := []finding{{name, "version " + version, err}, tables}
 	if tables.err == nil {
 		findings = append(findings, checkTableRoom(ctx, l)...)
@@ -235,46 +236,52 @@ func checkLedger(ctx context.Context, l *ledger.Ledger, name string) ([]finding,
 }
 
 // checkShards looks at each shard of a cluster, at the map from the streams to the shards, and whether
-// each shard follows its streams. js is nil without a connection.
+// all shards follow their streams. js is nil without a connection.
 func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) (findings []finding) {
 	allWell := true
 	for i, l := range shards.All() {
-		list, well := checkLedger(ctx, l, fmt.Sprint("shard ", shards.Shards[i].Number))
+		name := fmt.Sprint("shard ", shards.Shards[i].Number)
+		list, well := checkLedger(ctx, l, name, "ctxledger migrate --cluster "+shards.Cluster)
 		list[0].state = fmt.Sprintf("%s, %s", shards.Shards[i], list[0].state)
+		for n := range list[1:] {
+			list[n+1].what += " of " + name
+		}
 		findings, allWell = append(findings, list...), allWell && well
 	}
 	if js == nil || !allWell {
 		return findings
 	}
+	placed := finding{what: "shard map"}
 	m, err := shardmap.Read(ctx, js)
+	if publish.PublishOnly(err) {
+		placed.state = "not this account's to check"
+		return append(findings, placed)
+	}
 	if err == nil {
 		err = m.Check(ctx, js, shards)
 	}
-	n, readErr := streamio.ReadPartitions(ctx, js)
-	if err == nil {
-		err = readErr
-	}
-	findings = append(findings, finding{"shard map", fmt.Sprintf("%d streams on %d shards of %s", len(m.Shards), len(shards.Shards), shards.Cluster), err})
-	if err != nil {
+	placed.state, placed.err = fmt.Sprintf("%d streams on %d shards of %s", len(m.Shards), len(shards.Shards), shards.Cluster), err
+	if findings = append(findings, placed); err != nil {
 		return findings
 	}
-	for i, l := range shards.All() {
-		streams := []string{} // not nil, which means all
-		for partition, s := range n.EventStreams() {
-			if m.Shards[partition] == shards.Shards[i].Number {
-				streams = append(streams, s.Name)
-			}
-		}
-		f := checkProjector(ctx, js, l, streams)
-		if f.err != nil {
-			f.err = fmt.Errorf("%s: %w", shards.Shards[i], f.err)
-		}
-		findings = append(findings, f)
+	f := finding{what: "projector", state: "all shards are level with their streams"}
+	last, err := streamio.ReadLastSequences(ctx, js)
+	if err != nil {
+		f.err = err
+		return append(findings, f)
 	}
-	return findings
+	level, err := m.AwaitCommit(ctx, js, shards, last, projectorPatience)
+	if at := slices.Index(level, false); err == nil && at >= 0 {
+		err = shards.Shards[at].Failed(errors.New("events wait in its streams and nothing projects them: run `ctxledger project`"))
+	}
+	f.err = err
+	return append(findings, f)
 }
 
-func checkTables(ctx context.Context, l *ledger.Ledger) finding {
+// projectorPatience is the wait for progress of the tables.
+const projectorPatience = 2 * time.Second
+
+func checkTables(ctx context.Context, l *ledger.Ledger, migrate string) finding {
 	pending, err := shadow.Of(l).Pending(ctx)
 	switch {
 	case ledger.AccessDenied(err):
@@ -283,7 +290,7 @@ func checkTables(ctx context.Context, l *ledger.Ledger) finding {
 		err = shadow.Of(l).Restoring(ctx) // nothing else is of use before its end
 	}
 	if err == nil && len(pending) > 0 {
-		err = fmt.Errorf("%d migrations are missing: run `ctxledger migrate`", len(pending))
+		err = fmt.Errorf("%d migrations are missing: run `%s`", len(pending), migrate)
 	}
 	return finding{"tables", "up to date", err}
 }
@@ -330,13 +337,10 @@ func checkReplicas(ctx context.Context, js jetstream.JetStream) []finding {
 	return []finding{f}
 }
 
-// checkProjector looks whether the tables follow the streams of these names. Nil means all streams.
-func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, streams []string) finding {
+// checkProjector looks whether the tables follow the stream.
+func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) finding {
 	f := finding{what: "projector"}
 	last, err := streamio.ReadLastSequences(ctx, js)
-	if streams != nil {
-		maps.DeleteFunc(last, func(name string, _ uint64) bool { return !slices.Contains(streams, name) })
-	}
 	if publish.PublishOnly(err) {
 		f.state = "not this account's to check"
 		return f
@@ -345,8 +349,7 @@ func checkProjector(ctx context.Context, js jetstream.JetStream, l *ledger.Ledge
 		f.err = err
 		return f
 	}
-	const patience = 2 * time.Second
-	level, err := streamio.AwaitCommit(ctx, js, l, last, patience, nil)
+	level, err := streamio.AwaitCommit(ctx, js, l, last, projectorPatience, nil)
 	switch {
 	case err != nil:
 		f.err = err

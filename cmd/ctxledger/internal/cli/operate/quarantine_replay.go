@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
@@ -84,11 +83,11 @@ refused again.`,
 // replayer sends quarantined messages again and reports the outcomes.
 type replayer struct {
 	quarantined
-	app        *cli.App
-	js         jetstream.JetStream
-	partitions []*ledger.Ledger // of each partition on a cluster
-	sent       []sentReplay
-	refused    bool // some could not be sent
+	app     *cli.App
+	js      jetstream.JetStream
+	shardOf shardmap.Map // zero without a cluster
+	sent    []sentReplay
+	refused bool // some could not be sent
 }
 
 type sentReplay struct {
@@ -111,14 +110,10 @@ func openReplayer(ctx context.Context, a *cli.App) (r replayer, err error) {
 	if r.shards, err = cli.OpenShardsMigrated(ctx, a, shard.Cluster); err != nil {
 		return r, err
 	}
-	m, err := shardmap.Read(ctx, r.js)
-	if err == nil {
-		err = m.Check(ctx, r.js, r.shards)
+	if r.shardOf, err = shardmap.Read(ctx, r.js); err != nil {
+		return r, err
 	}
-	if err == nil {
-		r.partitions = m.Ledgers(r.shards)
-	}
-	return r, err
+	return r, r.shardOf.Check(ctx, r.js, r.shards)
 }
 
 // all replays the matching messages unchanged. Other messages are reported and left.
@@ -250,24 +245,7 @@ func (r *replayer) awaitCommit(ctx context.Context) (bool, error) {
 	if r.shards == nil {
 		return streamio.AwaitCommit(ctx, r.js, r.plain, last, patience, nil)
 	}
-	level := make([]bool, len(r.shards.All()))
-	streams := schema.Partitions(len(r.partitions)).EventStreams()
-	var g errgroup.Group
-	for i, l := range r.shards.All() {
-		own := make(streamio.LastSequences)
-		for partition, of := range r.partitions {
-			if of == l {
-				own[streams[partition].Name] = last[streams[partition].Name]
-			}
-		}
-		g.Go(func() (err error) {
-			if level[i], err = streamio.AwaitCommit(ctx, r.js, l, own, patience, nil); err != nil {
-				return fmt.Errorf("%s: %w", r.shards.Shards[i], err)
-			}
-			return nil
-		})
-	}
-	err = g.Wait()
+	level, err := r.shardOf.AwaitCommit(ctx, r.js, r.shards, last, patience)
 	return !slices.Contains(level, false), err
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/schema"
@@ -187,7 +186,7 @@ func withReader(ctx context.Context, a *cli.App, stream string, files []string, 
 	for i, l := range shards.All() {
 		list, err := translog.Of(l).NewestHeads(ctx)
 		if err != nil {
-			return fmt.Errorf("%w: %s: %w", cluster.ErrShard, shards.Shards[i], err)
+			return shards.Shards[i].Failed(err)
 		}
 		if slices.ContainsFunc(list, func(h translog.SignedHead) bool { _, ok := originIn(h, stream); return ok }) {
 			return do(l)
