@@ -383,3 +383,25 @@ func (g *growing) Seek(offset int64, whence int) (int64, error) {
 	}
 	return g.File.Seek(offset, whence)
 }
+
+// TestSessionThatBeginsTwice reads rollouts that no program writes: one begins its session twice, and one
+// names itself as its parent.
+func TestSessionThatBeginsTwice(t *testing.T) {
+	t.Parallel()
+	const head = `{"timestamp":"2026-03-01T10:00:0%d.000Z","type":"session_meta","payload":{"id":%q,"timestamp":"2026-03-01T10:00:00.000Z"%s}}` + "\n"
+	const message = `{"timestamp":"2026-03-01T10:00:0%d.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes"}]}}` + "\n"
+	const child = `,"source":{"subagent":{"thread_spawn":{"depth":1,"parent_thread_id":"s-1"}}}`
+	logs := map[string]string{
+		"twice, an answer after the second": fmt.Sprintf(head+head+head+message, 1, "s-1", "", 2, "s-2", "", 3, "s-1", "", 4),
+		"its own parent":                    fmt.Sprintf(head+message, 1, "s-1", child, 2),
+	}
+	for name, log := range logs {
+		t.Run(name, func(t *testing.T) {
+			got := importAs(t, model.FormatCodex, "f", []byte(log), testOptions())
+			checkValid(t, got.events)
+			if len(got.events) < 2 || len(got.report.Problems) == 0 {
+				t.Errorf("%d events, problems %v", len(got.events), got.report.Problems)
+			}
+		})
+	}
+}

@@ -114,6 +114,10 @@ func (im *codexImport) begin(e *codexEntry, number int) error {
 		im.thread.Slice(slice.record, slice.at.UnixMilli()<<milliBits)
 		im.reader.sliced = true
 	}
+	if h.subagent && h.ParentThread == h.ID {
+		im.Problem(number, model.NewLineError(model.ReasonBadID, "the session names itself as its parent: imported without a parent"))
+		h.ParentThread = ""
+	}
 	if h.subagent {
 		im.thread.ParentRun = h.ParentThread
 		im.thread.RootRun = ""
