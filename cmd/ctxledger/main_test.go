@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sys/unix"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
@@ -104,8 +105,28 @@ func (p *program) begin(t *testing.T) *program {
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.done
+		if i := slices.Index(p.Args, "--data"); i > 0 {
+			awaitEngine(t, p.Args[i+1])
+		}
 	})
 	return p
+}
+
+// awaitEngine waits until the engine of a killed program has ended. Until then it writes into the folder
+// that the test removes. An engine locks its file of status.
+func awaitEngine(t *testing.T, data string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(data, "clickhouse", "data", "status"))
+	if err != nil {
+		return // no engine
+	}
+	defer f.Close()
+	for deadline := time.Now().Add(time.Minute); unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; {
+		if time.Sleep(20 * time.Millisecond); time.Now().After(deadline) {
+			t.Errorf("the engine of %s does not end", data)
+			return
+		}
+	}
 }
 
 func (p *program) ended() bool {

@@ -46,7 +46,7 @@ type Config struct {
 	StartTimeout time.Duration
 	// StopTimeout limits Close. After this time the engine is killed, which loses no acknowledged
 	// write. The engine waits up to 5 s for open client connections, so close the clients first.
-	// Defaults to 10 s.
+	// Defaults to 30 s, since a machine under load ends an engine slowly.
 	StopTimeout time.Duration
 
 	// Progress receives the progress of the fetch, the only long step. Nil reports nothing.
@@ -66,7 +66,7 @@ func DefaultConfig(dir string) Config {
 		Database:     "ctxledger",
 		MaxMemory:    2 << 30,
 		StartTimeout: 30 * time.Second,
-		StopTimeout:  10 * time.Second,
+		StopTimeout:  30 * time.Second,
 	}
 }
 
