@@ -16,9 +16,24 @@ type Merge struct {
 	// Keys are the columns by which the rows of all shards are sorted. There are none for a query
 	// that one shard answers.
 	Keys []Key
+	// Combine tells how rows of one group become one, by column. Rows with equal values in the other
+	// columns are a group. It is nil if rows stay as they are.
+	Combine map[string]Combination
 	// Same means that every shard has the same rows.
 	Same bool
 }
+
+// A Combination makes one value of the values of several shards.
+type Combination string
+
+// The combinations.
+const (
+	Sum      Combination = "sum"      // of counts
+	Earliest Combination = "earliest" // time
+	Latest   Combination = "latest"   // time
+	OfLatest Combination = "oflatest" // the value of the row with the latest time
+	Five     Combination = "five"     // up to five of the texts, sorted
+)
 
 // OfSession reports whether the shard of the parameter session_id answers alone.
 func (m Merge) OfSession() bool { return len(m.Keys) == 0 && !m.Same }
@@ -76,9 +91,15 @@ func parseMerge(line string) (name string, m Merge, err error) {
 	case "same":
 		m.Same = true
 		return name, m, nil
+	case "groups":
+		var combined string
+		keys, combined, _ = strings.Cut(keys, ";")
+		if m.Combine, err = parseCombine(combined, has); err != nil {
+			return "", m, err
+		}
 	case "union":
 	default:
-		return "", m, fmt.Errorf("want union, session or same")
+		return "", m, fmt.Errorf("want union, groups, session or same")
 	}
 	for text := range strings.SplitSeq(keys, ",") {
 		column, direction, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -88,10 +109,24 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		}
 		m.Keys = append(m.Keys, k)
 	}
-	if !m.by("session_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
+	if m.Combine == nil && !m.by("session_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
 		return "", m, fmt.Errorf("the keys have neither the session nor the place of a message")
 	}
 	return name, m, nil
+}
+
+// parseCombine reads the columns that groups combine. has reports whether the query has a column.
+func parseCombine(text string, has func(string) bool) (map[string]Combination, error) {
+	combine := make(map[string]Combination)
+	for term := range strings.SplitSeq(text, ",") {
+		column, how, _ := strings.Cut(strings.TrimSpace(term), " ")
+		known := slices.Contains([]Combination{Sum, Earliest, Latest, OfLatest, Five}, Combination(how))
+		if !has(column) || !known {
+			return nil, fmt.Errorf("%q is no column of the query with sum, earliest, latest, oflatest or five", term)
+		}
+		combine[column] = Combination(how)
+	}
+	return combine, nil
 }
 
 // by reports whether a column is a key.

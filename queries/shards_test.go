@@ -45,13 +45,16 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 
 func TestParseMergeRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"strange            session":             "unknown query",
-		"checks             session":             "has no parameter session_id",
-		"sessions           sums tenant":         "want union, session or same",
-		"sessions           union tenant":        "the keys have neither the session nor the place of a message",
-		"quarantine         union stream_seq":    "the keys have neither the session nor the place of a message",
-		"sessions           union session_id up": "no column of the query, or not sorted by desc",
-		"sessions           union turn_id":       "no column of the query",
+		"strange            session":                    "unknown query",
+		"checks             session":                    "has no parameter session_id",
+		"sessions           sums tenant":                "want union, groups, session or same",
+		"quarantine-by-code groups tenant":              "is no column of the query with sum",
+		"quarantine-by-code groups code; x sum":         "is no column of the query with sum",
+		"quarantine-by-code groups code; messages most": "is no column of the query with sum",
+		"sessions           union tenant":               "the keys have neither the session nor the place of a message",
+		"quarantine         union stream_seq":           "the keys have neither the session nor the place of a message",
+		"sessions           union session_id up":        "no column of the query, or not sorted by desc",
+		"sessions           union turn_id":              "no column of the query",
 	} {
 		if _, _, err := parseMerge(line); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", line, err)

@@ -72,6 +72,9 @@ func (r *shardRig) sameQuarantine() {
 		`"outcome":"recorded"`: {"query", "quarantine", "-o", "json"},
 		"refused":              {"quarantine", "list", "--code", "required"},
 		"required":             {"quarantine", "list", "--waiting", "--since", "1d"},
+		"not_json":             {"quarantine", "list", "--counts"},
+		`"messages":`:          {"query", "quarantine-by-code", "--param", "days=1", "-o", "json"},
+		"acme":                 {"quarantine", "list", "--counts", "--tenant", "acme", "-o", "csv"},
 	} {
 		r.sameOutput(says, args...)
 	}

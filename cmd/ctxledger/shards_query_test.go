@@ -199,7 +199,6 @@ func TestQueryOnACluster(t *testing.T) {
 		says string
 	}{
 		{[]string{"query", "checks"}, "query checks: this query does not work on a cluster yet"},
-		{[]string{"quarantine", "list", "--counts"}, "query quarantine-by-code: this query does not work on a cluster yet"},
 		{[]string{"query", "model-usage"}, "query model-usage: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
 		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
@@ -227,7 +226,7 @@ func TestQueryOnACluster(t *testing.T) {
 		t.Errorf("tail ended with %d: %s", code, &tail.stderr)
 	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
 	} {

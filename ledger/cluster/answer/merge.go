@@ -47,7 +47,7 @@ type bounds struct {
 // their answer.
 type merged struct {
 	answers []read.Rows
-	keys    []sortKey
+	order   order
 	most    bounds
 	next    [][]any // the next row of each answer; nil at its end
 	row     []any
@@ -55,20 +55,30 @@ type merged struct {
 	err     error
 }
 
+// An order sorts rows by some of their columns.
+type order []sortKey
+
 type sortKey struct {
 	queries.Key
 	at int // place of the column
 }
 
+func newOrder(columns []read.ResultColumn, keys []queries.Key) (by order, err error) {
+	for _, k := range keys {
+		at := slices.IndexFunc(columns, func(c read.ResultColumn) bool { return c.Name == k.Column })
+		if at < 0 {
+			return nil, fmt.Errorf("the answer has no column %s to sort by", k.Column)
+		}
+		by = append(by, sortKey{k, at})
+	}
+	return by, nil
+}
+
 // newMerged merges answers, which it closes in the end. All have the same columns.
 func newMerged(answers []read.Rows, keys []queries.Key, most bounds) (*merged, error) {
 	m := &merged{answers: answers, most: most, next: make([][]any, len(answers))}
-	for _, k := range keys {
-		at := slices.IndexFunc(m.Columns(), func(c read.ResultColumn) bool { return c.Name == k.Column })
-		if at < 0 {
-			return nil, errors.Join(fmt.Errorf("the answer has no column %s to sort by", k.Column), m.Close())
-		}
-		m.keys = append(m.keys, sortKey{k, at})
+	if m.order, m.err = newOrder(m.Columns(), keys); m.err != nil {
+		return nil, errors.Join(m.err, m.Close())
 	}
 	for i := range answers {
 		m.advance(i)
@@ -96,7 +106,7 @@ func (m *merged) Columns() []read.ResultColumn { return m.answers[0].Columns() }
 func (m *merged) Next() bool {
 	first := -1
 	for i, row := range m.next {
-		if row != nil && (first < 0 || m.before(row, m.next[first])) {
+		if row != nil && (first < 0 || m.order.compare(row, m.next[first]) < 0) {
 			first = i
 		}
 	}
@@ -127,28 +137,30 @@ func (m *merged) Close() error {
 	return cmp.Or(err, m.err)
 }
 
-// before reports whether a row sorts before another.
-func (m *merged) before(a, b []any) bool {
-	for _, k := range m.keys {
+// compare returns a negative number for a row that sorts before another, and 0 for equal keys.
+func (o order) compare(a, b []any) int {
+	for _, k := range o {
 		x, y := a[k.at], b[k.at]
 		switch {
 		case x == nil && y == nil:
 			continue
-		case x == nil || y == nil: // NULL is last
-			return y == nil
+		case x == nil: // NULL is last
+			return 1
+		case y == nil:
+			return -1
 		}
 		if k.Absolute {
 			x, y = absolute(x), absolute(y)
 		}
-		order := compare(x, y)
+		found := compare(x, y)
 		if k.Descending {
-			order = -order
+			found = -found
 		}
-		if order != 0 {
-			return order < 0
+		if found != 0 {
+			return found
 		}
 	}
-	return false
+	return 0
 }
 
 // compare compares two values of one column, as ClickHouse sorts them.

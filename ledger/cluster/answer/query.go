@@ -70,6 +70,13 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	if how.Same {
 		return newSame(answers), nil
 	}
+	if len(how.Combine) > 0 {
+		g, err := newGrouped(answers, how)
+		if err != nil {
+			return nil, err
+		}
+		answers = []read.Rows{g}
+	}
 	return newMerged(answers, how.Keys, mostRows(bound, limits))
 }
 

@@ -1,0 +1,53 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// counts is an answer in memory with the columns of quarantine-by-code.
+type counts struct{ list }
+
+func (*counts) Columns() (columns []read.ResultColumn) {
+	for _, name := range []string{"tenant", "code", "pointer", "messages", "sources", "first_at", "last_at", "example_seq"} {
+		columns = append(columns, read.ResultColumn{Name: name})
+	}
+	return columns
+}
+
+// TestGroups combines the rows of three shards, where a group is on one, two or three of them.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	q, err := queries.Get("quarantine-by-code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	how, ok := q.Merge()
+	if !ok {
+		t.Fatal("the query is not listed")
+	}
+	row := func(code string, messages uint64, first, last int64, example uint64, sources ...string) []any {
+		return []any{"acme", code, "", messages, sources, time.Unix(first, 0).UTC(), time.Unix(last, 0).UTC(), example}
+	}
+	first := &counts{list{rows: [][]any{row("b", 5, 20, 40, 7, "d", "e", "f"), row("a", 2, 1, 2, 9, "x")}}}
+	second := &counts{list{rows: [][]any{row("a", 2, 3, 4, 1, "x"), row("c", 1, 1, 1, 1)}}}
+	third := &counts{list{rows: [][]any{row("a", 3, 2, 3, 8, "y"), row("b", 1, 10, 30, 8, "a", "b", "c")}}}
+	g, err := newGrouped([]read.Rows{first, second, third}, how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]any{row("a", 7, 1, 4, 1, "x", "y"), row("b", 6, 10, 40, 7, "a", "b", "c", "d", "e"), row("c", 1, 1, 1, 1)}
+	if fmt.Sprint(g.rows) != fmt.Sprint(want) {
+		t.Errorf("the rows are\n%v\nwant\n%v", g.rows, want)
+	}
+	broken := errors.New("the shard ended")
+	answers := []*counts{{list{rows: [][]any{row("a", 1, 1, 1, 1)}, err: broken}}, {}}
+	if _, err := newGrouped([]read.Rows{answers[0], answers[1]}, how); !errors.Is(err, broken) || !answers[0].closed || !answers[1].closed {
+		t.Errorf("an answer that ends early gives %v", err)
+	}
+}
