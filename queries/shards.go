@@ -109,8 +109,8 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		}
 		m.Keys = append(m.Keys, k)
 	}
-	if m.Combine == nil && !m.by("session_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
-		return "", m, fmt.Errorf("the keys have neither the session nor the place of a message")
+	if m.Combine == nil && !m.by("session_id") && !m.by("erasure_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
+		return "", m, fmt.Errorf("the keys have neither the session nor an erasure nor the place of a message")
 	}
 	return name, m, nil
 }

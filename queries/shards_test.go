@@ -51,8 +51,8 @@ func TestParseMergeRefuses(t *testing.T) {
 		"quarantine-by-code groups tenant":              "is no column of the query with sum",
 		"quarantine-by-code groups code; x sum":         "is no column of the query with sum",
 		"quarantine-by-code groups code; messages most": "is no column of the query with sum",
-		"sessions           union tenant":               "the keys have neither the session nor the place of a message",
-		"quarantine         union stream_seq":           "the keys have neither the session nor the place of a message",
+		"sessions           union tenant":               "the keys have neither the session nor an erasure nor the place of a message",
+		"quarantine         union stream_seq":           "the keys have neither the session nor an erasure nor the place of a message",
 		"sessions           union session_id up":        "no column of the query, or not sorted by desc",
 		"sessions           union turn_id":              "no column of the query",
 	} {

@@ -216,6 +216,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameStorage()
 	r.sameProofs()
 	r.sameQuarantine()
+	r.sameErasures(places[0], places[2])
 	r.sameTail(places[0], places[2])
 	r.doctorLooksAtAllShards()
 	tail, _ := r.follow("--quarantined")
