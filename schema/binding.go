@@ -150,12 +150,12 @@ func (r *headerReader) add(header string, values []string) {
 		r.refuse(CodeMalformed, "/"+name, "invalid UTF-8", "percent-encode the UTF-8 bytes")
 		return
 	}
-	fix := "correct the ce-" + Clip(name) + " header"
+	fix := func() string { return "correct the ce-" + Clip(name) + " header" }
 	if err := r.event.Set(name, value); err != nil {
-		r.refuse(CodeAttribute, "/"+name, err.Error(), fix)
+		r.refuse(CodeAttribute, "/"+name, err.Error(), fix())
 	}
 	if former := r.event.received.former; former != nil && former.Fix == "" {
-		former.Fix = fix
+		former.Fix = fix()
 	}
 	r.hasVersion = r.hasVersion || name == "specversion"
 }

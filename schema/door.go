@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"fmt"
 	"mime"
 	"reflect"
@@ -213,14 +214,17 @@ func ownViolation(pointer string) *Violation {
 
 // checkOwnIDs checks that no record is its own source, parent or replacement.
 func checkOwnIDs(e *Event, fact Fact) (found Violations) {
+	names := func(id string, ref Ref) bool { return id != "" && (ref == Ref(id) || ref.isObject() && ref.ID() == id) }
 	own := func(id, pointer string, ref Ref) {
-		if id != "" && (ref == Ref(id) || ref.isObject() && ref.ID() == id) {
+		if names(id, ref) {
 			found = append(found, ownViolation(pointer))
 		}
 	}
 	among := func(id, list string, refs []Ref) {
 		for i, ref := range refs {
-			own(id, element(list, i), ref)
+			if names(id, ref) {
+				found = append(found, ownViolation(element(list, i)))
+			}
 		}
 	}
 	own(e.RunID, "/parentrunid", Ref(e.ParentRunID))
@@ -230,8 +234,8 @@ func checkOwnIDs(e *Event, fact Fact) (found Violations) {
 	case interface{ item() *Item }:
 		i := f.item()
 		for n, s := range i.SourceRefs {
-			if s.SourceKind == "" || s.SourceKind == "item" {
-				own(i.ItemID, element("/data/source_refs", n)+"/source_id", Ref(s.SourceID))
+			if (s.SourceKind == "" || s.SourceKind == "item") && names(i.ItemID, Ref(s.SourceID)) {
+				found = append(found, ownViolation(element("/data/source_refs", n)+"/source_id"))
 			}
 		}
 		own(i.ItemID, "/data/offered_by", i.OfferedBy)
@@ -276,7 +280,9 @@ func checkFactForm(e *Event, fact Fact) (found Violations) {
 		withheld(RedactionRemoved, "/data/content", f.Content != "")
 	case *AssemblyCreated:
 		for i := range f.OrderedBlocks {
-			withheld(f.RedactionState, element("/data/ordered_blocks", i)+"/content", f.OrderedBlocks[i].Content != "")
+			if f.OrderedBlocks[i].Content != "" {
+				withheld(f.RedactionState, element("/data/ordered_blocks", i)+"/content", true)
+			}
 		}
 	case *RedactionApplied:
 		for i, fp := range f.Fingerprints {
@@ -291,6 +297,9 @@ func checkFactForm(e *Event, fact Fact) (found Violations) {
 
 // hasMember reports whether data has a member of this name at the top level.
 func hasMember(data []byte, name string) bool {
+	if bytes.IndexByte(data, '\\') < 0 && !bytes.Contains(data, []byte(strconv.Quote(name))) {
+		return false // no name is escaped
+	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(data, &members) != nil {
 		return false
@@ -302,22 +311,29 @@ func hasMember(data []byte, name string) bool {
 // parseTime reads a time. CheckDoor refuses what package time reads and RFC 3339 has no form for, such
 // as an hour of one digit or a comma. Lower-case t and z are lawful since CheckDoor.
 func (f *received) parseTime(name, value string) (time.Time, error) {
-	pointer := "/" + name
+	if f.former != nil || len(f.refused) > 0 {
+		f.forget("/" + name)
+	}
+	upper := value
+	t, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil {
+		wrong := fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
+		upper = strings.ToUpper(value)
+		if t, err = time.Parse(time.RFC3339Nano, upper); err != nil {
+			return t, wrong
+		}
+		f.former = &Violation{Code: CodeAttribute, Pointer: "/" + name, Found: wrong.Error()}
+	}
+	if !form.RFC3339(upper) {
+		f.refused = append(f.refused, &Violation{CodeAttribute, "/" + name, quote(value), "write the time by RFC 3339, such as 2026-01-02T03:04:05.678Z"})
+	}
+	return t, nil
+}
+
+// forget removes what an earlier value of an attribute showed.
+func (f *received) forget(pointer string) {
 	if f.former != nil && f.former.Pointer == pointer {
 		f.former = nil
 	}
 	f.refused = slices.DeleteFunc(f.refused, func(v *Violation) bool { return v.Pointer == pointer })
-	wrong := fmt.Errorf("%s %q: want an RFC 3339 time", name, Clip(value))
-	upper := strings.ToUpper(value)
-	t, err := time.Parse(time.RFC3339Nano, upper)
-	if err != nil {
-		return t, wrong
-	}
-	if _, err := time.Parse(time.RFC3339Nano, value); err != nil {
-		f.former = &Violation{Code: CodeAttribute, Pointer: pointer, Found: wrong.Error()}
-	}
-	if !form.RFC3339(upper) {
-		f.refused = append(f.refused, &Violation{CodeAttribute, pointer, quote(value), "write the time by RFC 3339, such as 2026-01-02T03:04:05.678Z"})
-	}
-	return t, nil
 }

@@ -48,7 +48,7 @@ func isHex(c byte) bool {
 // LowerHex reports whether s has n lower-case hexadecimal digits.
 func LowerHex(s string, n int) bool {
 	for i := range len(s) {
-		if !isHex(s[i]) || s[i] < 'a' && s[i] > '9' {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false
 		}
 	}
