@@ -105,7 +105,7 @@ func (p *program) begin(t *testing.T) *program {
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.done
-		if i := slices.Index(p.Args, "--data"); i > 0 {
+		if i := slices.Index(p.Args, "--data"); i > 0 && p.Args[1] == "up" && !p.ProcessState.Exited() {
 			awaitEngine(t, p.Args[i+1])
 		}
 	})
