@@ -92,6 +92,9 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		m.Same = true
 		return name, m, nil
 	case "groups":
+		if slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "limit" }) {
+			return "", m, fmt.Errorf("a shard would leave out rows of a group, because the query has a limit")
+		}
 		var combined string
 		keys, combined, _ = strings.Cut(keys, ";")
 		if m.Combine, err = parseCombine(combined, has); err != nil {

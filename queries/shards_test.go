@@ -48,6 +48,7 @@ func TestParseMergeRefuses(t *testing.T) {
 		"strange            session":                    "unknown query",
 		"checks             session":                    "has no parameter session_id",
 		"sessions           sums tenant":                "want union, groups, session or same",
+		"erasures           groups tenant; records sum": "the query has a limit",
 		"quarantine-by-code groups tenant":              "is no column of the query with sum",
 		"quarantine-by-code groups code; x sum":         "is no column of the query with sum",
 		"quarantine-by-code groups code; messages most": "is no column of the query with sum",

@@ -25,6 +25,7 @@ func Start(tb testing.TB, options ...func(*embedded.Config)) *Servers {
 	tb.Helper()
 	needsServers(tb)
 	c := embedded.DefaultConfig(tb.TempDir())
+	c.StopTimeout = time.Minute // a machine under load ends an engine slowly
 	for _, option := range options {
 		option(&c)
 	}

@@ -11,8 +11,8 @@
 // replay of a quarantined message may be on another shard than the message. Each shard gets those.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
-// to read other servers. It holds one row of each shard; groups holds all rows. Queries that aggregate over sessions
-// cannot be merged like this. They answer for one session, and are otherwise refused with
+// to read other servers. It holds one row of each shard; groups holds all rows. Queries that aggregate
+// over sessions cannot be merged like this. They answer for one session, and are otherwise refused with
 // [ErrNeedsSession]. Queries that know no session are refused with [ErrNotOnCluster].
 //
 // An answer is whole or an error. The error of a shard names the shard.

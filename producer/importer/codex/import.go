@@ -109,16 +109,18 @@ func (im *codexImport) begin(e *codexEntry, number int) error {
 	im.head, im.calls, im.turns = h, "", false
 	im.thread, _ = im.Writer.Thread(model.ThreadKey{Session: h.ID, Thread: h.ID})
 	if slice, ok := im.index.slices[number]; ok {
-		im.Problem(number, model.NewLineError(model.ReasonUsageGap,
-			"the log lacks the first records of the session: imported as a slice; import the log's other parts, too"))
-		im.thread.Slice(slice.record, slice.at.UnixMilli()<<milliBits)
+		problem := "the log lacks the first records of the session: imported as a slice; import the log's other parts, too"
+		if !im.thread.Slice(slice.record, slice.at.UnixMilli()<<milliBits) {
+			problem = "the log begins the session again and lacks records in between: imported with a gap"
+		}
+		im.Problem(number, model.NewLineError(model.ReasonUsageGap, problem))
 		im.reader.sliced = true
 	}
-	if h.subagent && h.ParentThread == h.ID {
-		im.Problem(number, model.NewLineError(model.ReasonBadID, "the session names itself as its parent: imported without a parent"))
-		h.ParentThread = ""
-	}
 	if h.subagent {
+		if h.ParentThread == h.ID {
+			im.Problem(number, model.NewLineError(model.ReasonBadID, "the session names itself as its parent: imported without a parent"))
+			h.ParentThread = ""
+		}
 		im.thread.ParentRun = h.ParentThread
 		im.thread.RootRun = ""
 		if model.ValueOf(h.depth) <= 1 {

@@ -95,16 +95,19 @@ func logSource(tool, session string) string {
 // Slice makes the thread a later slice of a session, which begins with the record. The slice has a
 // source of its own, since another log can hold the earlier slices. Its positions and its sequence begin
 // at a number that grows with its time. No window of an earlier slice has its items, and the facts of
-// all slices are in the order of the session. A thread that has facts keeps its source, because the log
-// begins the session twice and lacks records in between.
-func (t *Thread) Slice(record string, begin int64) {
+// all slices are in the order of the session.
+//
+// A thread that has facts keeps its source, because the log begins the session twice and lacks records in
+// between. Slice then returns false, and the window has a gap.
+func (t *Thread) Slice(record string, begin int64) bool {
 	if t.eventSource != "" {
 		t.Log.Gap = true
-		return
+		return false
 	}
 	t.source, t.sliced = telling.Slice(t.source, record), true
 	begin = max(begin, 0)
 	t.sequence, t.Log.Partial, t.Log.next, t.Log.begin = begin, true, begin, begin
+	return true
 }
 
 // Counts returns the record in a thread of calls that the program counted and whose records the log lacks.
