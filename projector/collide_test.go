@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/revocation"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -46,7 +47,7 @@ func (c *collision) loud(id int, change func(*schema.Event)) {
 
 func (c *collision) revoke(id int, more ...func(*revocation.Revocation)) (revocation.Revoked, error) {
 	c.project()
-	r := revocation.Revocation{JetStream: c.js, Ledger: c.ledger, RedactionID: fmt.Sprint("redaction-", id), Reason: "ordinary words", PolicyRefs: []string{"policy:review"}}
+	r := revocation.Revocation{JetStream: c.js, Tables: shardmap.Plain(c.ledger), RedactionID: fmt.Sprint("redaction-", id), Reason: "ordinary words", PolicyRefs: []string{"policy:review"}}
 	for _, change := range more {
 		change(&r)
 	}

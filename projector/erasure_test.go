@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -88,7 +89,7 @@ func (f *fixture) erasure() erasure.Erasure {
 	f.must(err)
 	ring, err := testLogRing()
 	f.must(err)
-	return erasure.Erasure{JetStream: f.js, Ledger: f.ledger, Ring: ring, Keys: projectortest.Keys(f.t), Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
+	return erasure.Erasure{JetStream: f.js, Tables: shardmap.Plain(f.ledger), Ring: ring, Keys: projectortest.Keys(f.t), Subject: subject, Reason: "asked for", PolicyRefs: []string{"policy:erasure"}}
 }
 
 // untouched returns the rows and messages that an erasure must leave.

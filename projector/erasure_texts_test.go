@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/recheck"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -210,7 +211,7 @@ func TestSweepAwaitsTheTables(t *testing.T) {
 	f.publish(f.item("acme", "s-2", "shared").Binary())
 	f.flush()
 	gone := func(_ uuid.UUID, sequence uint64) bool { return sequence == 1 }
-	s := texts.Sweep{JetStream: f.js, Ledger: f.ledger, Gone: gone, Patience: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	s := texts.Sweep{JetStream: f.js, Tables: shardmap.Plain(f.ledger), Gone: gone, Patience: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if n, err := s.Run(t.Context()); !errors.Is(err, texts.ErrNotProjected) || n != 0 || len(f.left("shared")) != 1 {
 		t.Errorf("removed %d, %v", n, err)
 	}

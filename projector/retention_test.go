@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -28,7 +29,7 @@ func (f *fixture) leases() jetstream.KeyValue {
 
 func (f *fixture) retention() retention.Pass {
 	return retention.Pass{
-		JetStream: f.js, Ledger: f.ledger, Owner: "test", Timing: quickTiming,
+		JetStream: f.js, Tables: shardmap.Plain(f.ledger), Owner: "test", Timing: quickTiming,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }

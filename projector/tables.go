@@ -17,16 +17,32 @@ type tables struct {
 	translog.Logs
 	privacy.Tables
 	shadow.Live
-	shards []privacy.Tables // of the ledger and the other shards
+	shards  []privacy.Tables // of the ledger and the other shards
+	ledgers []*ledger.Ledger // the shards, or none
 }
 
 // tablesOf returns the tables of a ledger, which may be one of several shards.
 func tablesOf(l *ledger.Ledger, shards ...*ledger.Ledger) tables {
-	return tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...)}
+	return tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...), ledgers: shards}
 }
 
 // WithheldThrough adds the fingerprints of the other shards. If one does not answer, the projector
 // waits.
 func (t tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...privacy.Redaction) ([]privacy.Withheld, error) {
 	return privacy.WithheldOf(ctx, t.shards, incarnation, through, revoked...)
+}
+
+// RecordedRules asks the other shards for a stream without commits here, because an erasure of another
+// stream may name messages of this one.
+func (t tables) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error) {
+	list, err := t.Ledger.RecordedRules(ctx, incarnation)
+	for _, other := range t.ledgers {
+		if err != nil || len(list) > 0 {
+			break
+		}
+		if other != t.Ledger {
+			list, err = other.RecordedRules(ctx, incarnation)
+		}
+	}
+	return list, err
 }

@@ -119,12 +119,13 @@ steps AS
         CAST(map(), 'Map(String, Float64)')
     FROM events
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND session_id = ''
+        AND session_id IN ('', {session_id:String})
         AND event_type = 'context.erasure.applied'
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
     WHERE has(
         JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'),
         ({session_id:String}, {item_id:String}))
+        AND (session_id = '' OR NOT startsWith(JSONExtractString(data, 'erased_subject'), 'item:'))
     UNION ALL
     SELECT
         entry.1, entry.10, entry.2, entry.3, entry.4, entry.5, 1, 0, 'logged', entry.6, entry.7, NULL, NULL,

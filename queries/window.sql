@@ -304,9 +304,10 @@ titles AS
             SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
             FROM events
             PREWHERE tenant = chosen.1.2
-                AND session_id = ''
+                AND session_id IN ('', {session_id:String})
                 AND event_type = 'context.erasure.applied'
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
+            WHERE session_id = '' OR NOT startsWith(JSONExtractString(data, 'erased_subject'), 'item:')
         )
         WHERE r.1 = {session_id:String} AND r.2 != ''
     )

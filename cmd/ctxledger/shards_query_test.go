@@ -229,6 +229,8 @@ func TestQueryOnACluster(t *testing.T) {
 	for _, args := range [][]string{
 		{"query", "sessions"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
+		{"erase", "--subject", "user-812", "--reason", "r", "--policy-ref", "p", "--yes"}, {"redaction", "revoke", "r", "--reason", "r", "--policy-ref", "p"},
+		{"project", "--recheck"}, {"retention", "show"}, {"quarantine", "preview"},
 		{"window", "--last"}, {"why", "--turn", places[0].turn, "--item", places[0].item}, {"report", "--session", places[0].session, "--out", filepath.Join(r.data, "lost.html")},
 	} {
 		stdout, stderr, code := r.run(args...)

@@ -114,10 +114,20 @@ func (l Tables) InForce(ctx context.Context, tenant, redactionID string) (list [
 	return list, nil
 }
 
-// SameValue returns the other redactions of a tenant that share a fingerprint with a redaction,
-// revoked ones included.
-func (l Tables) SameValue(ctx context.Context, of Redaction) (ids []string, err error) {
-	for row := range l.sql.Rows(ctx, "same_value", chsql.Params{"tenant": chsql.Text(of.Tenant), "redaction": chsql.Text(of.ID)}) {
+// FingerprintsOf returns the keyed digests of the values that a redaction names.
+func (l Tables) FingerprintsOf(ctx context.Context, of Redaction) (hmacs []string, err error) {
+	params := chsql.Params{"tenant": chsql.Text(of.Tenant), "redaction": chsql.Text(of.ID)}
+	if err := l.sql.Row(ctx, "fingerprints_of", params).Scan(&hmacs); err != nil {
+		return nil, fmt.Errorf("read the fingerprints of the redaction: %w", err)
+	}
+	return hmacs, nil
+}
+
+// SameValue returns the other redactions of a tenant that have one of these fingerprints, revoked ones
+// included.
+func (l Tables) SameValue(ctx context.Context, of Redaction, hmacs []string) (ids []string, err error) {
+	params := chsql.Params{"tenant": chsql.Text(of.Tenant), "redaction": chsql.Text(of.ID), "fingerprints": chsql.Texts(hmacs)}
+	for row := range l.sql.Rows(ctx, "same_value", params) {
 		var id string
 		if err := row.Scan(&id); err != nil {
 			return nil, fmt.Errorf("look for redactions of the same value: %w", err)

@@ -23,7 +23,7 @@ type ErasedEvent struct {
 }
 
 // ErasureFact is the place of the fact of an erasure. The fact has a session if it is about an
-// item of that session.
+// item of that session, or if the streams are projected to a cluster.
 type ErasureFact struct {
 	Incarnation uuid.UUID
 	StreamSeq   uint64

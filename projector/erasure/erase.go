@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/ledger/proof"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -28,7 +29,7 @@ import (
 // Two runs at the same time do no harm.
 type Erasure struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required
+	Tables    shardmap.Tables     // required
 	Subject   ledger.Subject      // required
 	// Ring is the ledger's ring. Its digest names the subject in the facts. Run requires it.
 	Ring proof.Ring
@@ -81,7 +82,9 @@ var ErrRebuilding = errors.New("a rebuild is running, or an interrupted one has 
 // Erased is the result of an erasure.
 type Erased struct {
 	Erasable
-	ErasureIDs []string `json:"erasure_ids"` // of the facts, one for each tenant; empty if an earlier run published all facts
+	// ErasureIDs are of the facts, one for each tenant, and on a cluster one for each session. Empty if an
+	// earlier run published all facts.
+	ErasureIDs []string `json:"erasure_ids"`
 }
 
 // Run erases. Run returns after it has erased everything of the data subject that was committed
@@ -150,18 +153,15 @@ func (e Erasure) await(ctx context.Context, d doomed) error {
 	if err != nil {
 		return err
 	}
-	level, err := streamio.AwaitCommit(ctx, e.JetStream, e.Ledger, heads, cmp.Or(e.Patience, patience), nil)
-	switch {
-	case err != nil:
+	if err := e.Tables.AwaitCommit(ctx, e.JetStream, heads, cmp.Or(e.Patience, patience), ErrNotProjected); err != nil {
 		return fmt.Errorf("wait for the fact of the erasure: %w", err)
-	case !level:
-		return ErrNotProjected
 	}
 	projected, sequences := make(toldLeaves), make([]uint64, len(d.list))
 	for i, m := range d.list {
 		sequences[i] = m.StreamSeq
 	}
-	if err := privacy.Of(e.Ledger).ErasureRecords(ctx, sequences, projected.add); err != nil {
+	err = e.Tables.Each(func(l *ledger.Ledger) error { return privacy.Of(l).ErasureRecords(ctx, sequences, projected.add) })
+	if err != nil {
 		return err
 	}
 	for _, m := range d.list {
@@ -184,7 +184,7 @@ func (e Erasure) texts(d doomed) texts.Sweep {
 		gone[place{m.Incarnation, m.StreamSeq}] = true
 	}
 	return texts.Sweep{
-		JetStream: e.JetStream, Ledger: e.Ledger, Patience: cmp.Or(e.Patience, patience), Log: e.Log,
+		JetStream: e.JetStream, Tables: e.Tables, Patience: cmp.Or(e.Patience, patience), Log: e.Log,
 		Gone: func(incarnation uuid.UUID, sequence uint64) bool { return gone[place{incarnation, sequence}] },
 	}
 }
@@ -192,8 +192,9 @@ func (e Erasure) texts(d doomed) texts.Sweep {
 // unlist removes the rows of the messages.
 func (e Erasure) unlist(ctx context.Context, d doomed) error {
 	for incarnation, sequences := range d.byIncarnation() {
-		if err := privacy.Of(e.Ledger).Erase(ctx, incarnation, sequences); err != nil {
-			return err
+		l := d.ledgers[incarnation]
+		if err := privacy.Of(l).Erase(ctx, incarnation, sequences); err != nil {
+			return e.Tables.Failed(l, err)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/leak"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -82,8 +83,16 @@ func (e Erasure) withheld(ctx context.Context) (*leak.Values, error) {
 		return nil, err
 	}
 	values := leak.NewValues(keys)
-	list, err := privacy.Of(e.Ledger).WithheldThrough(ctx, uuid.Nil, 0)
-	for _, v := range list {
+	var all []privacy.Withheld
+	err = e.Tables.Each(func(l *ledger.Ledger) error {
+		list, err := privacy.Of(l).WithheldThrough(ctx, uuid.Nil, 0)
+		all = append(all, list...)
+		return err
+	})
+	if e.Tables.OnCluster() { // one ledger has its own order of equal times
+		slices.SortStableFunc(all, func(a, b privacy.Withheld) int { return a.RecordedAt.Compare(b.RecordedAt) })
+	}
+	for _, v := range all {
 		values.Learn(v)
 	}
 	return values, err

@@ -61,15 +61,18 @@ type Earlier struct {
 // subject by its digest; facts of earlier versions name it by its id. Without the ring only these are
 // found.
 func (e Erasure) Earlier(ctx context.Context) (list []Earlier, err error) {
-	err = privacy.Of(e.Ledger).ErasureSubjects(ctx, func(tenant, id, subject string, at time.Time) {
-		tenant = schema.TenantOf(tenant)
-		if e.Tenant != "" && e.Tenant != tenant {
-			return
-		}
-		if subject == e.Subject.String() || !e.Ring.Secret.IsZero() && subject == e.nameFor(tenant) {
-			list = append(list, Earlier{id, tenant, at})
-		}
+	err = e.Tables.Each(func(l *ledger.Ledger) error {
+		return privacy.Of(l).ErasureSubjects(ctx, func(tenant, id, subject string, at time.Time) {
+			tenant = schema.TenantOf(tenant)
+			if e.Tenant != "" && e.Tenant != tenant {
+				return
+			}
+			if subject == e.Subject.String() || !e.Ring.Secret.IsZero() && subject == e.nameFor(tenant) {
+				list = append(list, Earlier{id, tenant, at})
+			}
+		})
 	})
+	slices.SortStableFunc(list, func(a, b Earlier) int { return a.At.Compare(b.At) })
 	return list, err
 }
 
@@ -88,6 +91,7 @@ func (e *Erasable) add(o Erasable) {
 type doomed struct {
 	Erasable
 	streams map[uuid.UUID]jetstream.Stream // of events, by incarnation
+	ledgers map[uuid.UUID]*ledger.Ledger   // which have messages of list, by incarnation
 	list    []doomedMessage                // in the order of each stream
 	copies  []uint64                       // sequences of copies in the quarantine stream
 }
@@ -100,8 +104,8 @@ type doomedMessage struct {
 	told  bool                // a fact names the message
 }
 
-// An owner is the tenant and session of a message's fact. The session is set only for items,
-// because their sessions remain.
+// An owner is the tenant and session of a message's fact. The session is set for items, because their
+// sessions remain, and on a cluster, because the shard of the session answers without the others.
 type owner struct{ tenant, session string }
 
 // find finds the messages to erase.
@@ -113,43 +117,7 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	if err != nil {
 		return d, err
 	}
-	committed, err := e.Ledger.Committed(ctx)
-	if err != nil {
-		return d, err
-	}
-	events := make(map[recordPlace]bool)
-	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
-		of.tenant = schema.TenantOf(of.tenant)
-		if at.StreamSeq > committed[at.Incarnation] {
-			return // a running projector writes the message, or died during the write
-		}
-		*count++
-		d.list = append(d.list, doomedMessage{at, of, left, told.has(d.recordAt(at), of.tenant, left.Leaf)})
-	}
-	err = privacy.Of(e.Ledger).Erasable(ctx, e.Subject, e.Tenant, func(m privacy.Erasable) {
-		switch {
-		case m.Kept:
-			d.Kept++
-		case m.First == nil:
-			events[d.recordAt(m.Position)] = true
-			of := owner{tenant: m.Tenant}
-			if e.Subject.IsItem() {
-				of.session = m.Record.SessionID
-			}
-			left := m.Record
-			left.Leaf = strings.ToLower(m.Leaf)
-			add(m.Position, of, left, &d.Events)
-		case told.any(d.recordAt(*m.First), schema.TenantOf(m.Tenant)) || events[d.recordAt(*m.First)]:
-			add(m.Position, owner{tenant: m.Tenant}, schema.ErasedRecord{}, &d.Repeats)
-		}
-	})
-	if err != nil {
-		return d, err
-	}
-	err = privacy.Of(e.Ledger).ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
-		add(r.Position(), owner{tenant: r.Tenant}, schema.ErasedRecord{}, &d.Refused)
-	})
-	if err != nil {
+	if err := e.Tables.Each(func(l *ledger.Ledger) error { return e.findIn(ctx, l, told, &d) }); err != nil {
 		return d, err
 	}
 	if d.Masked, err = e.findMasked(ctx); err != nil {
@@ -166,25 +134,69 @@ func (e Erasure) find(ctx context.Context) (d doomed, err error) {
 	return d, e.findCopies(ctx, &d)
 }
 
+// findIn adds the messages that a ledger has. A repeated message is in the stream of its event, so the
+// same ledger has both.
+func (e Erasure) findIn(ctx context.Context, l *ledger.Ledger, told toldLeaves, d *doomed) error {
+	committed, err := l.Committed(ctx)
+	if err != nil {
+		return err
+	}
+	events := make(map[recordPlace]bool)
+	add := func(at ledger.Position, of owner, left schema.ErasedRecord, count *uint64) {
+		of.tenant = schema.TenantOf(of.tenant)
+		if at.StreamSeq > committed[at.Incarnation] {
+			return // a running projector writes the message, or died during the write
+		}
+		*count++
+		d.ledgers[at.Incarnation] = l
+		d.list = append(d.list, doomedMessage{at, of, left, told.has(d.recordAt(at), of.tenant, left.Leaf)})
+	}
+	err = privacy.Of(l).Erasable(ctx, e.Subject, e.Tenant, func(m privacy.Erasable) {
+		switch {
+		case m.Kept:
+			d.Kept++
+		case m.First == nil:
+			events[d.recordAt(m.Position)] = true
+			of := owner{tenant: m.Tenant}
+			if e.Subject.IsItem() || e.Tables.OnCluster() {
+				of.session = m.Record.SessionID
+			}
+			left := m.Record
+			left.Leaf = strings.ToLower(m.Leaf)
+			add(m.Position, of, left, &d.Events)
+		case told.any(d.recordAt(*m.First), schema.TenantOf(m.Tenant)) || events[d.recordAt(*m.First)]:
+			add(m.Position, owner{tenant: m.Tenant}, schema.ErasedRecord{}, &d.Repeats)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return privacy.Of(l).ErasableRefusals(ctx, e.Subject, e.Tenant, func(r ledger.Refusal) {
+		add(r.Position(), owner{tenant: r.Tenant}, schema.ErasedRecord{}, &d.Refused)
+	})
+}
+
 // findMasked counts quarantined messages that may belong to a subject whose id is withheld.
 func (e Erasure) findMasked(ctx context.Context) (n uint64, err error) {
 	withheld, err := e.withheld(ctx)
 	if err != nil {
 		return 0, err
 	}
-	err = read.Of(e.Ledger).Refusals(ctx, read.RefusalFilter{Code: string(schema.CodeReintroduced), Tenant: e.Tenant}, func(r ledger.Refusal) error {
-		mask := withheld.Of(nil, []string{schema.TenantOf(r.Tenant)}).Mask(e.Subject.ID)
-		if mask == e.Subject.ID || r.Source == Source { // refused facts of erasures are not the subject's
+	err = e.Tables.Each(func(l *ledger.Ledger) error {
+		return read.Of(l).Refusals(ctx, read.RefusalFilter{Code: string(schema.CodeReintroduced), Tenant: e.Tenant}, func(r ledger.Refusal) error {
+			mask := withheld.Of(nil, []string{schema.TenantOf(r.Tenant)}).Mask(e.Subject.ID)
+			if mask == e.Subject.ID || r.Source == Source { // refused facts of erasures are not the subject's
+				return nil
+			}
+			held := bytes.Contains(r.Data, []byte(mask))
+			for _, values := range r.Header {
+				held = held || slices.Contains(values, mask)
+			}
+			if held {
+				n++
+			}
 			return nil
-		}
-		held := bytes.Contains(r.Data, []byte(mask))
-		for _, values := range r.Header {
-			held = held || slices.Contains(values, mask)
-		}
-		if held {
-			n++
-		}
-		return nil
+		})
 	})
 	return n, err
 }
@@ -205,18 +217,20 @@ func (d *doomed) recordAt(at ledger.Position) recordPlace {
 
 // notRebuilding returns an error if there is a second set of tables.
 func (e Erasure) notRebuilding(ctx context.Context) error {
-	if _, err := shadow.Of(e.Ledger).FinishSwap(ctx); err != nil {
+	return e.Tables.Each(func(l *ledger.Ledger) error {
+		if _, err := shadow.Of(l).FinishSwap(ctx); err != nil {
+			return err
+		}
+		second, err := shadow.Of(l).Beside(ctx)
+		if err != nil {
+			return err
+		}
+		there, err := second.Exists(ctx)
+		if err == nil && there {
+			err = ErrRebuilding
+		}
 		return err
-	}
-	second, err := shadow.Of(e.Ledger).Beside(ctx)
-	if err != nil {
-		return err
-	}
-	there, err := second.Exists(ctx)
-	if err == nil && there {
-		err = ErrRebuilding
-	}
-	return err
+	})
 }
 
 // toldLeaves are the leaves in the facts of the streams, in hex, by message. A fact names only
@@ -245,9 +259,9 @@ func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err erro
 	if err != nil {
 		return nil, err
 	}
-	d.streams, told = make(map[uuid.UUID]jetstream.Stream, n), make(toldLeaves)
+	d.streams, d.ledgers, told = make(map[uuid.UUID]jetstream.Stream, n), make(map[uuid.UUID]*ledger.Ledger, n), make(toldLeaves)
 	for _, s := range n.EventStreams() {
-		from, err := streamio.OpenSource(ctx, e.JetStream, s.Name, e.Ledger, e.Log)
+		from, err := streamio.OpenSource(ctx, e.JetStream, s.Name, e.Tables, e.Log)
 		if err != nil {
 			return nil, err
 		}

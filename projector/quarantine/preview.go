@@ -17,7 +17,7 @@ import (
 // error. Preview checks each message separately, and does not detect conflicts of ids and
 // withheld values. Preview changes nothing. A refusal has the tenant of the subject. A nil log
 // discards the messages. told is as in [streamio.AwaitCommit].
-func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
+func Preview(ctx context.Context, js jetstream.JetStream, committed streamio.CommittedRules, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -26,15 +26,15 @@ func Preview(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, log 
 		return err
 	}
 	for _, s := range n.EventStreams() {
-		if err := previewStream(ctx, js, l, s.Name, log, told, visit); err != nil {
+		if err := previewStream(ctx, js, committed, s.Name, log, told, visit); err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
 		}
 	}
 	return nil
 }
 
-func previewStream(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, name string, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
-	s, err := streamio.OpenSource(ctx, js, name, l, log)
+func previewStream(ctx context.Context, js jetstream.JetStream, committed streamio.CommittedRules, name string, log *slog.Logger, told func(done, total int64), visit func(ledger.Refusal) error) error {
+	s, err := streamio.OpenSource(ctx, js, name, committed, log)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ import (
 type Rechecker struct {
 	// Ledger holds the events and receives the results. Required.
 	Ledger *ledger.Ledger
+	// Shards are all shards of a cluster. What a redaction of any of them withholds is looked for. Nil for
+	// a plain ledger.
+	Shards []*ledger.Ledger
 	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
 	// Text reads a text that a fact of a tenant names by [schema.TextRef]. It returns "" for a text that
@@ -59,7 +62,7 @@ func (r Rechecker) Run(ctx context.Context) (Rechecked, error) {
 	if err != nil {
 		return Rechecked{}, err
 	}
-	values, err := privacy.Of(r.Ledger).WithheldThrough(ctx, uuid.Nil, 0)
+	values, err := privacy.WithheldOf(ctx, privacy.OfAll(r.Ledger, r.Shards...), uuid.Nil, 0)
 	if err != nil {
 		return Rechecked{}, err
 	}

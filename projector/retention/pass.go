@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -28,7 +29,7 @@ import (
 // several processes do no harm.
 type Pass struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required
+	Tables    shardmap.Tables     // required
 	// Owner names the process in the leases. Required.
 	Owner string
 	// Timing is the timing of the leases. Defaults to [lease.DefaultTiming].
@@ -88,7 +89,7 @@ func (p Pass) run(ctx context.Context, emptied map[string]time.Time) (done Done,
 		defer own.End(ctx, nil)
 		held = next
 	}
-	streams, err := read(held, p.JetStream, p.Ledger, kv, policy, p.Log)
+	streams, err := read(held, p.JetStream, p.Tables, kv, policy, p.Log)
 	if err != nil {
 		return done, err
 	}
@@ -125,7 +126,12 @@ func (p Pass) empty(ctx context.Context, policy Policy, now time.Time, firsts ma
 		if tenant == "" {
 			e.Except = slices.DeleteFunc(slices.Collect(maps.Keys(ages)), func(name string) bool { return name == "" })
 		}
-		n, err := privacy.Of(p.Ledger).Expire(ctx, e)
+		var n uint64
+		err := p.Tables.Each(func(l *ledger.Ledger) error {
+			more, err := privacy.Of(l).Expire(ctx, e)
+			n += more
+			return err
+		})
 		if err != nil {
 			return events, err
 		}
@@ -133,7 +139,7 @@ func (p Pass) empty(ctx context.Context, policy Policy, now time.Time, firsts ma
 			p.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", tenant, "events", n, "before", before)
 		}
 		events += n
-		_, err = texts.Sweep{JetStream: p.JetStream, Ledger: p.Ledger, Patience: textsPatience, Log: p.Log}.Run(ctx)
+		_, err = texts.Sweep{JetStream: p.JetStream, Tables: p.Tables, Patience: textsPatience, Log: p.Log}.Run(ctx)
 		if errors.Is(err, texts.ErrNotProjected) {
 			p.Log.Info("texts of old content wait for the tables", "event", "texts_kept", "tenant", tenant)
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -74,12 +75,12 @@ type stream struct {
 }
 
 // ReadStates returns the state of each stream of events under the policy of the installation.
-func ReadStates(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, kv jetstream.KeyValue) (map[string]State, error) {
+func ReadStates(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jetstream.KeyValue) (map[string]State, error) {
 	policy, err := ReadPolicy(ctx, kv)
 	if err != nil {
 		return nil, err
 	}
-	list, err := read(ctx, js, l, kv, policy, slog.New(slog.DiscardHandler))
+	list, err := read(ctx, js, t, kv, policy, slog.New(slog.DiscardHandler))
 	states := make(map[string]State, len(list))
 	for _, s := range list {
 		states[s.source.Info.Config.Name] = s.State
@@ -87,7 +88,7 @@ func ReadStates(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, k
 	return states, err
 }
 
-func read(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, kv jetstream.KeyValue, policy Policy, log *slog.Logger) (list []stream, err error) {
+func read(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jetstream.KeyValue, policy Policy, log *slog.Logger) (list []stream, err error) {
 	n, err := streamio.ReadPartitions(ctx, js)
 	if err != nil {
 		return nil, err
@@ -98,15 +99,16 @@ func read(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, kv jets
 			return nil, err
 		}
 	}
-	for _, of := range n.EventStreams() {
-		source, err := streamio.OpenSource(ctx, js, of.Name, l, log)
+	for i, of := range n.EventStreams() {
+		l := t.Of(i)
+		source, err := streamio.OpenSource(ctx, js, of.Name, t, log)
 		if err != nil {
 			return nil, err
 		}
 		s := stream{source: source, State: State{First: source.Info.State.FirstSeq, FirstAt: source.Info.State.FirstTime, Bytes: source.Info.State.Bytes}}
 		b, err := boundsOf(ctx, l, &source)
 		if err != nil {
-			return nil, err
+			return nil, t.Failed(l, err)
 		}
 		if policy.AfterBackup {
 			b.backup = new(backups[source.Incarnation.String()])

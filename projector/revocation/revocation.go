@@ -20,6 +20,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -30,7 +31,7 @@ const Source = "urn:ctxledger:revoke"
 // Revocation takes a redaction back. Run may be repeated, and two runs at the same time do no harm.
 type Revocation struct {
 	JetStream   jetstream.JetStream // required
-	Ledger      *ledger.Ledger      // required
+	Tables      shardmap.Tables     // required
 	RedactionID string              // required
 	// Tenant is the tenant of the redaction. Empty means the only tenant that has it.
 	Tenant string
@@ -88,15 +89,11 @@ func (r Revocation) Run(ctx context.Context) (Revoked, error) {
 	if err != nil {
 		return found, err
 	}
-	level, err := streamio.AwaitCommit(ctx, r.JetStream, r.Ledger, heads, cmp.Or(r.Patience, 15*time.Second), nil)
-	switch {
-	case err != nil:
+	if err := r.Tables.AwaitCommit(ctx, r.JetStream, heads, cmp.Or(r.Patience, 15*time.Second), ErrNotProjected); err != nil {
 		return found, fmt.Errorf("wait for the fact of the revocation: %w", err)
-	case !level:
-		return found, ErrNotProjected
 	}
 	for _, at := range places {
-		left, err := privacy.Of(r.Ledger).InForce(ctx, found.Tenant, at.RedactionID)
+		left, err := r.inForce(ctx, found.Tenant, at.RedactionID)
 		if err != nil {
 			return found, err
 		}
@@ -109,8 +106,7 @@ func (r Revocation) Run(ctx context.Context) (Revoked, error) {
 
 // find returns the redactions to take back, with the places of each.
 func (r Revocation) find(ctx context.Context) (found Revoked, places []privacy.InForce, err error) {
-	tables := privacy.Of(r.Ledger)
-	if places, err = tables.InForce(ctx, r.Tenant, r.RedactionID); err != nil {
+	if places, err = r.inForce(ctx, r.Tenant, r.RedactionID); err != nil {
 		return found, nil, err
 	}
 	if len(places) == 0 {
@@ -122,12 +118,12 @@ func (r Revocation) find(ctx context.Context) (found Revoked, places []privacy.I
 			return found, nil, fmt.Errorf("the tenants %q and %q both have a redaction with this id; name one with --tenant", found.Tenant, of)
 		}
 	}
-	others, err := tables.SameValue(ctx, privacy.Redaction{Tenant: found.Tenant, ID: r.RedactionID})
+	others, err := r.sameValue(ctx, privacy.Redaction{Tenant: found.Tenant, ID: r.RedactionID})
 	if err != nil {
 		return found, nil, err
 	}
 	for _, id := range others {
-		more, err := tables.InForce(ctx, found.Tenant, id)
+		more, err := r.inForce(ctx, found.Tenant, id)
 		switch {
 		case err != nil:
 			return found, nil, err
@@ -139,6 +135,36 @@ func (r Revocation) find(ctx context.Context) (found Revoked, places []privacy.I
 		}
 	}
 	return found, places, nil
+}
+
+// inForce is [privacy.Tables.InForce] for all ledgers.
+func (r Revocation) inForce(ctx context.Context, tenant, id string) (places []privacy.InForce, err error) {
+	err = r.Tables.Each(func(l *ledger.Ledger) error {
+		more, err := privacy.Of(l).InForce(ctx, tenant, id)
+		places = append(places, more...)
+		return err
+	})
+	return places, err
+}
+
+// sameValue returns the other redactions that share a fingerprint with a redaction, each once and sorted.
+func (r Revocation) sameValue(ctx context.Context, of privacy.Redaction) (ids []string, err error) {
+	var fingerprints []string
+	err = r.Tables.Each(func(l *ledger.Ledger) error {
+		more, err := privacy.Of(l).FingerprintsOf(ctx, of)
+		fingerprints = append(fingerprints, more...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = r.Tables.Each(func(l *ledger.Ledger) error {
+		more, err := privacy.Of(l).SameValue(ctx, of, fingerprints)
+		ids = append(ids, more...)
+		return err
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err
 }
 
 // tell publishes the fact for a redaction. The id follows from the redaction's place, so that two

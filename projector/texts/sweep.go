@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -24,7 +25,7 @@ const Grace = time.Hour
 // may be repeated.
 type Sweep struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required; a plain one, because a shard does not know what others name
+	Tables    shardmap.Tables     // required
 	// Gone reports whether the fact of a message no longer counts, because it is being erased. Nil means
 	// that all facts count.
 	Gone func(incarnation uuid.UUID, sequence uint64) bool
@@ -81,11 +82,13 @@ func (s Sweep) Find(ctx context.Context) (found int, err error) {
 // namings returns the texts that facts name, and whether one of the facts counts.
 func (s Sweep) namings(ctx context.Context) (map[Name]bool, error) {
 	counts := make(map[Name]bool)
-	err := privacy.Of(s.Ledger).TextNamings(ctx, func(n privacy.TextNaming) {
-		if name := NameOf(n.Tenant, n.Ref); !name.IsZero() {
-			gone := n.Expired || s.Gone != nil && s.Gone(n.Incarnation, n.StreamSeq)
-			counts[name] = counts[name] || !gone
-		}
+	err := s.Tables.Each(func(l *ledger.Ledger) error {
+		return privacy.Of(l).TextNamings(ctx, func(n privacy.TextNaming) {
+			if name := NameOf(n.Tenant, n.Ref); !name.IsZero() {
+				gone := n.Expired || s.Gone != nil && s.Gone(n.Incarnation, n.StreamSeq)
+				counts[name] = counts[name] || !gone
+			}
+		})
 	})
 	return counts, err
 }
@@ -132,12 +135,8 @@ func (s Sweep) removeUnnamed(ctx context.Context, b *Bucket, suspects []object) 
 	if err != nil {
 		return 0, false, err
 	}
-	level, err := streamio.AwaitCommit(ctx, s.JetStream, s.Ledger, ends, s.Patience, nil)
-	if err != nil {
+	if err := s.Tables.AwaitCommit(ctx, s.JetStream, ends, s.Patience, ErrNotProjected); err != nil {
 		return 0, false, fmt.Errorf("wait for the tables: %w", err)
-	}
-	if !level {
-		return 0, false, ErrNotProjected
 	}
 	now, err := s.namings(ctx)
 	if err != nil {

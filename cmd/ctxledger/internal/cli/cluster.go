@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 )
 
 // OnClusterError refuses a command that would read or write one shard of a cluster only.
@@ -93,6 +96,39 @@ func openEither(ctx context.Context, a *App, dsn string) (*ledger.Ledger, *clust
 	}
 	a.opened = append(a.opened, func() { all.Close() })
 	return nil, all, nil
+}
+
+// OpenTables connects until Close as the writer to the tables into which the streams are projected: to a
+// plain ledger, or to the shards of a cluster. The tables must be current, and the map must fit them.
+func OpenTables(ctx context.Context, a *App, js jetstream.JetStream) (t shardmap.Tables, err error) {
+	m, err := shardmap.Read(ctx, js)
+	if errors.Is(err, shardmap.ErrNoMap) {
+		l, err := a.OpenMigrated(ctx)
+		var shard *OnClusterError
+		if errors.As(err, &shard) {
+			return t, shardmap.ErrNoMap
+		}
+		return shardmap.Plain(l), err
+	}
+	if err != nil {
+		return t, err
+	}
+	shards, err := OpenShardsMigrated(ctx, a, m.Cluster)
+	if err != nil {
+		return t, err
+	}
+	return m.Tables(shards), m.Check(ctx, js, shards)
+}
+
+// OpenWritersMigrated is [OpenWriters] for current tables.
+func OpenWritersMigrated(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers, error) {
+	l, err := a.OpenMigrated(ctx)
+	var shard *OnClusterError
+	if !errors.As(err, &shard) {
+		return l, nil, err
+	}
+	all, err := OpenShardsMigrated(ctx, a, shard.Cluster)
+	return nil, all, err
 }
 
 // OpenShardsMigrated is OpenShards for the cluster of that name, with current tables on every shard.

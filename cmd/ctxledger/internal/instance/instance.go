@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -126,7 +127,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		pc.Linger = *c.Linger
 	}
 	pc.Owner, pc.Keys, pc.Log, pc.Metrics = owner, c.Keys, c.Log, c.Metrics
-	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Pause: time.Minute, Told: c.Told}
+	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Tables: shardmap.Plain(i.Ledger), Pause: time.Minute, Told: c.Told}
 	if c.Told != nil {
 		i.Keeper.Waits = func(error) bool { return true }
 	}

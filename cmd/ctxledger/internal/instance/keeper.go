@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -22,6 +23,7 @@ import (
 type Keeper struct {
 	Config     projector.Config
 	Partitions schema.Partitions
+	Tables     shardmap.Tables // to which the retention of the installation is applied
 	// Waits reports whether to try again after a pause for an error, instead of ending. A
 	// person has to act, and the process is useful until then. Nil ends with every error but a
 	// lost lease.
@@ -49,7 +51,7 @@ func (k *Keeper) Fleet() *projector.Fleet { return k.current.Load() }
 // is not waited for. Where ctx ends during such a wait it returns the error. A projector
 // without the lease waits for it.
 func (k *Keeper) Run(ctx context.Context) error {
-	if !k.Config.UntilCaughtUp && len(k.Config.Shards) == 0 { // the retention does not work on a cluster yet
+	if !k.Config.UntilCaughtUp {
 		defer k.retain(ctx)()
 	}
 	said := ""
@@ -79,7 +81,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 // retain applies the retention of the installation until ctx ends or stop is called.
 func (k *Keeper) retain(ctx context.Context) (stop func()) {
 	c := k.Config
-	pass := retention.Pass{JetStream: c.JetStream, Ledger: c.Ledger, Owner: cmp.Or(c.Owner, uuid.NewString()), Timing: c.Timing, Log: c.Log, Metrics: c.Metrics}
+	pass := retention.Pass{JetStream: c.JetStream, Tables: k.Tables, Owner: cmp.Or(c.Owner, uuid.NewString()), Timing: c.Timing, Log: c.Log, Metrics: c.Metrics}
 	ctx, cancel := context.WithCancel(ctx)
 	var passes sync.WaitGroup
 	passes.Go(func() { pass.Follow(ctx) })

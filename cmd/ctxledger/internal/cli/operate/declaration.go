@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 )
 
 // A declaration has the flags of the operator's facts: an erasure, a revocation.
@@ -38,6 +39,16 @@ func (d *declaration) check() error {
 		return cli.UsageError("under which policy? give --policy-ref")
 	}
 	return nil
+}
+
+// openTables connects to the streams, and to the tables of all their partitions.
+func openTables(ctx context.Context, a *cli.App) (jetstream.JetStream, shardmap.Tables, error) {
+	js, err := a.ConnectNATS()
+	if err != nil {
+		return nil, shardmap.Tables{}, err
+	}
+	t, err := cli.OpenTables(ctx, a, js)
+	return js, t, err
 }
 
 // openBoth connects to the streams, and to tables that are not of an older version.

@@ -219,7 +219,7 @@ func checkServers(ctx context.Context, a *cli.App, o doctorOptions) []finding {
 	if js == nil || !well {
 		return findings
 	}
-	findings = append(findings, checkRetention(ctx, js, l)...)
+	findings = append(findings, checkRetention(ctx, js, shardmap.Plain(l))...)
 	return append(findings, checkProjector(ctx, js, l))
 }
 
@@ -264,6 +264,7 @@ func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Le
 	if findings = append(findings, placed); err != nil {
 		return findings
 	}
+	findings = append(findings, checkRetention(ctx, js, m.Tables(shards))...)
 	f := finding{what: "projector", state: "all shards are level with their streams"}
 	last, err := streamio.ReadLastSequences(ctx, js)
 	if err != nil {

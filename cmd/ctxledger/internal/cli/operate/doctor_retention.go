@@ -10,16 +10,16 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/publish"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 )
 
 // checkRetention looks for streams that are far beyond the policy of the retention. An installation
 // without a policy has no finding.
-func checkRetention(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) []finding {
-	policy, states, err := limitedStreams(ctx, js, l)
+func checkRetention(ctx context.Context, js jetstream.JetStream, t shardmap.Tables) []finding {
+	policy, states, err := limitedStreams(ctx, js, t)
 	if publish.PublishOnly(err) || errors.Is(err, lease.ErrNoBucket) || err == nil && policy.IsZero() {
 		return nil
 	}
@@ -33,7 +33,7 @@ func checkRetention(ctx context.Context, js jetstream.JetStream, l *ledger.Ledge
 }
 
 // limitedStreams reads the policy, and the state of each stream if there is one.
-func limitedStreams(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) (p retention.Policy, states map[string]retention.State, err error) {
+func limitedStreams(ctx context.Context, js jetstream.JetStream, t shardmap.Tables) (p retention.Policy, states map[string]retention.State, err error) {
 	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
 		return p, nil, err
@@ -41,7 +41,7 @@ func limitedStreams(ctx context.Context, js jetstream.JetStream, l *ledger.Ledge
 	if p, err = retention.ReadPolicy(ctx, kv); err != nil || p.IsZero() {
 		return p, nil, err
 	}
-	states, err = retention.ReadStates(ctx, js, l, kv)
+	states, err = retention.ReadStates(ctx, js, t, kv)
 	return p, states, err
 }
 

@@ -74,7 +74,7 @@ for eight minutes.`,
 }
 
 func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseFlags) error {
-	js, l, err := openBoth(ctx, a)
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func erase(ctx context.Context, a *cli.App, subject ledger.Subject, flags eraseF
 		}
 	}
 	e := erasure.Erasure{
-		JetStream: js, Ledger: l, Ring: ring, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
+		JetStream: js, Tables: tables, Ring: ring, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
 		Subject: subject, Tenant: flags.tenant, Reason: flags.reason, PolicyRefs: flags.policyRefs,
 	}
 	earlier, err := e.Earlier(ctx)

@@ -32,13 +32,13 @@ changes nothing. It cannot find events that left the stream.`,
 }
 
 func previewQuarantine(ctx context.Context, a *cli.App, output string) error {
-	js, l, err := openBoth(ctx, a)
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
 	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "reading the stream")
 	var found previewRows
-	err = quarantine.Preview(ctx, js, l, a.Log(), bar.Set, func(r ledger.Refusal) error {
+	err = quarantine.Preview(ctx, js, tables, a.Log(), bar.Set, func(r ledger.Refusal) error {
 		found.list = append(found.list, r)
 		return nil
 	})

@@ -102,12 +102,7 @@ func openReplayer(ctx context.Context, a *cli.App) (r replayer, err error) {
 	if r.js, err = a.ConnectNATS(); err != nil {
 		return r, err
 	}
-	r.plain, err = a.OpenMigrated(ctx)
-	var shard *cli.OnClusterError
-	if !errors.As(err, &shard) {
-		return r, err
-	}
-	if r.shards, err = cli.OpenShardsMigrated(ctx, a, shard.Cluster); err != nil {
+	if r.plain, r.shards, err = cli.OpenWritersMigrated(ctx, a); err != nil || r.shards == nil {
 		return r, err
 	}
 	if r.shardOf, err = shardmap.Read(ctx, r.js); err != nil {

@@ -67,12 +67,12 @@ withheld value into it.`,
 }
 
 func revoke(ctx context.Context, a *cli.App, id string, flags revokeFlags) error {
-	js, l, err := openBoth(ctx, a)
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
 	r := revocation.Revocation{
-		JetStream: js, Ledger: l, RedactionID: id, Tenant: flags.tenant, SameValue: flags.sameValue, Reason: flags.reason, PolicyRefs: flags.policyRefs,
+		JetStream: js, Tables: tables, RedactionID: id, Tenant: flags.tenant, SameValue: flags.sameValue, Reason: flags.reason, PolicyRefs: flags.policyRefs,
 	}
 	run, verb := r.Run, "revoked"
 	if flags.dryRun {

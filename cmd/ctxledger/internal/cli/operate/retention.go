@@ -123,11 +123,11 @@ A backup, a restore and a rebuild exclude this command. It may be interrupted an
 again.`,
 		Example: "  ctxledger retention run", Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			js, l, err := openBoth(cmd.Context(), a)
+			js, tables, err := openTables(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
-			done, err := retention.Pass{JetStream: js, Ledger: l, Owner: uuid.NewString(), Log: a.Log()}.Run(cmd.Context())
+			done, err := retention.Pass{JetStream: js, Tables: tables, Owner: uuid.NewString(), Log: a.Log()}.Run(cmd.Context())
 			return errors.Join(err, a.PrintReport(removedReport{done}, output))
 		},
 	}
@@ -136,7 +136,7 @@ again.`,
 }
 
 func setRetention(ctx context.Context, a *cli.App, p retention.Policy, output string) error {
-	js, _, err := openBoth(ctx, a)
+	js, _, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func setRetention(ctx context.Context, a *cli.App, p retention.Policy, output st
 }
 
 func showRetention(ctx context.Context, a *cli.App, output string) error {
-	js, l, err := openBoth(ctx, a)
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func showRetention(ctx context.Context, a *cli.App, output string) error {
 	if r.Policy, err = retention.ReadPolicy(ctx, kv); err != nil {
 		return err
 	}
-	if r.Streams, err = retention.ReadStates(ctx, js, l, kv); err != nil {
+	if r.Streams, err = retention.ReadStates(ctx, js, tables, kv); err != nil {
 		return err
 	}
 	return a.PrintReport(r, output)

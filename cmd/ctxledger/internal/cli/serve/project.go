@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
@@ -118,10 +119,11 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	ledgers, err := openLedgers(ctx, a, js)
+	tables, err := cli.OpenTables(ctx, a, js)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
+	ledgers := tables.Partitions()
 	keys := cli.KeysIn(a.Flags.Data)
 	if _, err := keys(); err != nil {
 		return err
@@ -139,7 +141,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if listener != nil {
 		c.Metrics = metrics.New()
 	}
-	k := instance.Keeper{Config: c, Partitions: partitions, Pause: time.Minute}
+	k := instance.Keeper{Config: c, Partitions: partitions, Tables: tables, Pause: time.Minute}
 	if listener != nil && !untilCaughtUp { // ending would take the alarm away
 		k.Waits = instance.Alarming
 	}
@@ -190,13 +192,13 @@ func ListenStatus(address string) (net.Listener, error) {
 }
 
 func runRecheck(ctx context.Context, a *cli.App) error {
-	l, err := a.OpenMigrated(ctx)
+	plain, shards, err := cli.OpenWritersMigrated(ctx, a)
 	if err != nil {
 		return err
 	}
 	stored := &storedtext.Reader{Connect: func() (jetstream.JetStream, error) { return a.ConnectNATS() }, Keys: cli.KeysIn(a.Flags.Data)}
-	done, err := recheck.Rechecker{
-		Ledger: l, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
+	r := recheck.Rechecker{
+		Ledger: plain, Keys: cli.KeysIn(a.Flags.Data), Log: a.Log(),
 		Text: func(ctx context.Context, tenant string, ref schema.Ref) (string, error) {
 			text, err := stored.Stored(ctx, tenant, ref)
 			if errors.Is(err, texts.ErrAbsent) {
@@ -207,7 +209,8 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 		Found: func(r privacy.Reintroduction) {
 			_ = ui.Line(a.Out, "sequence %d of stream %s: %s %s of tenant %s holds a value that %s withholds", r.StreamSeq, r.Incarnation, r.Type, r.Record, r.Tenant, r.PolicyRef)
 		},
-	}.Run(ctx)
+	}
+	done, err := recheckAll(ctx, r, shards)
 	if err != nil {
 		return err
 	}
@@ -222,4 +225,22 @@ func runRecheck(ctx context.Context, a *cli.App) error {
 		return cli.WithCode(cli.ExitNotVerified, errors.New("withheld values were recorded before their redaction: `ctxledger query --sql 'SELECT * FROM check_redaction_reintroduced'` lists them"))
 	}
 	return nil
+}
+
+// recheckAll runs a re-check on its plain ledger, or on all shards one after the other.
+func recheckAll(ctx context.Context, r recheck.Rechecker, shards *cluster.Ledgers) (done recheck.Rechecked, err error) {
+	if shards == nil {
+		return r.Run(ctx)
+	}
+	r.Shards = shards.All()
+	for i, l := range shards.All() {
+		r.Ledger = l
+		of, err := r.Run(ctx)
+		if err != nil {
+			return done, shards.Shards[i].Failed(err)
+		}
+		done.Events, done.Found, done.Unread = done.Events+of.Events, done.Found+of.Found, done.Unread+of.Unread
+		done.UnknownKeys = of.UnknownKeys // the same on each shard
+	}
+	return done, nil
 }

@@ -1,0 +1,100 @@
+package shardmap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+)
+
+// Tables are the ledgers of all partitions: one plain ledger, or the shards of a cluster. Every error of a
+// shard names it. Safe for concurrent use.
+type Tables struct {
+	plain  *ledger.Ledger
+	shards *cluster.Ledgers
+	shard  Map
+}
+
+// Plain returns the tables of a plain ledger.
+func Plain(l *ledger.Ledger) Tables { return Tables{plain: l} }
+
+// Tables returns the tables of a cluster. The map must have passed Check.
+func (m Map) Tables(shards *cluster.Ledgers) Tables { return Tables{shards: shards, shard: m} }
+
+// OnCluster reports whether the tables are on the shards of a cluster.
+func (t Tables) OnCluster() bool { return t.shards != nil }
+
+// Partitions returns the ledger of each partition. That of a plain ledger is the only one, and has all
+// partitions.
+func (t Tables) Partitions() []*ledger.Ledger {
+	if t.shards == nil {
+		return []*ledger.Ledger{t.plain}
+	}
+	return t.shard.Ledgers(t.shards)
+}
+
+// Of returns the ledger of a partition.
+func (t Tables) Of(partition int) *ledger.Ledger {
+	if t.shards == nil {
+		return t.plain
+	}
+	return t.shards.Of(t.shard.Shards[partition])
+}
+
+// Each does the same on every ledger, one after the other, up to the first error.
+func (t Tables) Each(do func(l *ledger.Ledger) error) error {
+	if t.shards == nil {
+		return do(t.plain)
+	}
+	for i, l := range t.shards.All() {
+		if err := do(l); err != nil {
+			return t.shards.Shards[i].Failed(err)
+		}
+	}
+	return nil
+}
+
+// Failed returns an error of one of the ledgers. That of a shard names it.
+func (t Tables) Failed(l *ledger.Ledger, err error) error {
+	if t.shards == nil || err == nil {
+		return err
+	}
+	return t.shards.Shards[slices.Index(t.shards.All(), l)].Failed(err)
+}
+
+// RecordedRules implements [streamio.CommittedRules] with the commits of all ledgers. One of them has the
+// commits of a stream.
+func (t Tables) RecordedRules(ctx context.Context, incarnation uuid.UUID) (all []ledger.RecordedRules, err error) {
+	err = t.Each(func(l *ledger.Ledger) error {
+		list, err := l.RecordedRules(ctx, incarnation)
+		all = append(all, list...)
+		return err
+	})
+	return all, err
+}
+
+// AwaitCommit waits as [streamio.AwaitCommit] does, for all ledgers at the same time. The error of a shard
+// that is not level wraps late and names the shard.
+func (t Tables) AwaitCommit(ctx context.Context, js jetstream.JetStream, heads streamio.LastSequences, patience time.Duration, late error) error {
+	if t.shards == nil {
+		level, err := streamio.AwaitCommit(ctx, js, t.plain, heads, patience, nil)
+		if err == nil && !level {
+			err = late
+		}
+		return err
+	}
+	level, err := t.shard.AwaitCommit(ctx, js, t.shards, heads, patience)
+	for i, ok := range level {
+		if err == nil && !ok {
+			err = fmt.Errorf("%w (%s is behind its streams)", late, t.shards.Shards[i])
+		}
+	}
+	return err
+}
