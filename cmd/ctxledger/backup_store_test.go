@@ -146,6 +146,16 @@ func TestBackupInAStore(t *testing.T) {
 	try(cli.ExitDone, "stream CTX: up to sequence 500", storeSecret, endpoint, "create", target)
 	try(cli.ExitDone, target+"/"+name+" ", storeSecret, endpoint, "list", target)
 	try(cli.ExitNotVerified, "no whole backup", storeSecret, endpoint, "verify", target+"/backup-killed")
+	// An incremental backup is fetched with those that it needs.
+	publishItems(t, data, 500, 600)
+	try(cli.ExitDone, "stream CTX: up to sequence 600", storeSecret, endpoint, "create", target, "--base", name)
+	try(cli.ExitDone, "incremental: continues backup-", storeSecret, endpoint, "create", target, "--incremental")
+	all, err := backup.List(ledger)
+	if err != nil || len(all) != 4 || all[2].Base.Name != name || all[3].Base.Name != all[2].Name {
+		t.Fatalf("the store has %+v, %v", all, err)
+	}
+	try(cli.ExitDone, "incremental: continues "+all[2].Name, storeSecret, endpoint, "verify", target+"/"+all[3].Name)
+	try(cli.ExitDone, "continues "+name, storeSecret, endpoint, "list", target)
 
 	if err := os.CopyFS(filepath.Join(other, "keys"), os.DirFS(filepath.Join(data, "keys"))); err != nil {
 		t.Fatal(err)
@@ -158,9 +168,9 @@ func TestBackupInAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	up(t, other)
-	said, code := backups(other, storeSecret, endpoint, "restore", target+"/"+name)
-	expect(cli.ExitDone, "restored "+name, said, code)
-	if rows := askCLI(t, other, "--sql", "SELECT count() AS n FROM recorded_events"); fmt.Sprint(rows[0]["n"]) != "500" {
+	said, code := backups(other, storeSecret, endpoint, "restore", target+"/"+all[3].Name)
+	expect(cli.ExitDone, "restored "+all[3].Name, said, code)
+	if rows := askCLI(t, other, "--sql", "SELECT count() AS n FROM recorded_events"); fmt.Sprint(rows[0]["n"]) != "600" {
 		t.Errorf("the restored ledger has %v events", rows[0]["n"])
 	}
 
@@ -177,6 +187,11 @@ func TestBackupInAStore(t *testing.T) {
 	}
 	try(cli.ExitNotVerified, missing+" is missing", storeSecret, endpoint, "verify", target+"/"+name)
 	try(cli.ExitNotVerified, damaged+" is changed", storeSecret, endpoint, "verify", target+"/"+name)
+	try(cli.ExitNotVerified, name+", which "+all[3].Name+" needs", storeSecret, endpoint, "verify", target+"/"+all[3].Name)
+	if err := os.RemoveAll(filepath.Join(ledger, all[2].Name)); err != nil {
+		t.Fatal(err)
+	}
+	try(cli.ExitNotVerified, all[2].Name+" is missing", storeSecret, endpoint, "restore", target+"/"+all[3].Name)
 	for _, folder := range []string{data, other} {
 		work, err := filepath.Glob(filepath.Join(folder, "backup-work", "[^.]*"))
 		if err != nil || len(work) > 0 {

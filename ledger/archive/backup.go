@@ -20,10 +20,14 @@ type Progress func(done, total uint64)
 // ErrNoFolder means that ClickHouse is not configured to write backups.
 var ErrNoFolder = errors.New("ClickHouse may not use the folder of backups: set backups.allowed_path in its configuration, as `ctxledger deploy clickhouse` does")
 
-// Backup copies all tables to a folder below ClickHouse's folder of backups. The server copies
-// on when ctx ends; see [Tables.Quiesce].
-func (t Tables) Backup(ctx context.Context, folder string, told Progress) error {
-	if err := t.run(ctx, t.sql.Text("backup"), chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
+// Backup copies the named tables to a folder below ClickHouse's folder of backups. The server copies
+// on when ctx ends; see [Tables.Quiesce]. Errors: [ErrUnknownTable], or an error of the server.
+func (t Tables) Backup(ctx context.Context, folder string, names []string, told Progress) error {
+	statement, err := only(t.sql.Text("backup"), 1, names)
+	if err != nil {
+		return err
+	}
+	if err := t.run(ctx, statement, chsql.Params{"folder": chsql.Text(folder)}, told); err != nil {
 		return fmt.Errorf("copy the tables: %w", err)
 	}
 	return nil
@@ -36,7 +40,7 @@ var ErrUnknownTable = errors.New("this version of ctxledger does not know the ta
 // them. An earlier version copied fewer tables. The server works on when ctx ends; see
 // [Tables.Quiesce]. Errors: [ErrUnknownTable], or an error of the server.
 func (t Tables) Restore(ctx context.Context, folder string, names []string, told Progress) error {
-	statement, err := only(t.sql.Text("restore"), names)
+	statement, err := only(t.sql.Text("restore"), 3, names)
 	if err != nil {
 		return err
 	}
@@ -46,13 +50,13 @@ func (t Tables) Restore(ctx context.Context, folder string, names []string, told
 	return nil
 }
 
-// only leaves out the lines of a RESTORE statement that bring back other tables than the named
-// ones. Such a line has the form "TABLE ctxledger.<name> AS <name>,".
-func only(statement string, names []string) (string, error) {
+// only leaves out the lines of a BACKUP or RESTORE statement with other tables than the named ones.
+// Such a line has the form "TABLE <from> AS <to>,". field is the number of the word with the name.
+func only(statement string, field int, names []string) (string, error) {
 	var kept strings.Builder
 	wanted, left := slices.Clone(names), 0
 	for line := range strings.Lines(statement) {
-		name, ok := named(line, 3)
+		name, ok := named(line, field)
 		if !ok {
 			kept.WriteString(line)
 			continue

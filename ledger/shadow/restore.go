@@ -132,15 +132,19 @@ func (b *Set) Trim(ctx context.Context, incarnation uuid.UUID, through uint64) e
 	return nil
 }
 
-// Keep copies to the live set what a swap leaves out: signed tree heads, prices, limits and
-// reintroductions. The live heads are those of a stream without events, which the restore replaced.
-// The progress of re-checks is left out, so that they begin again. Keep may be repeated.
+// KeptTables returns the tables that no projection fills and that an installation must not lose, in
+// alphabetical order: signed tree heads, limits, prices and reintroductions.
+func KeptTables() []string { return []string{"checkpoints", "limits", "prices", "reintroductions"} }
+
+// Keep copies to the live set what a swap leaves out: the tables of [KeptTables]. The live heads are
+// those of a stream without events, which the restore replaced. The progress of re-checks is left out, so
+// that they begin again. Keep may be repeated.
 func (b *Set) Keep(ctx context.Context) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "max_partitions_per_insert_block": 0}))
 	if err := b.exec(ctx, "truncate", chsql.Params{"table": chsql.Text("checkpoints")}); err != nil {
 		return fmt.Errorf("remove the heads of the replaced stream: %w", err)
 	}
-	for _, table := range []string{"checkpoints", "limits", "prices", "reintroductions"} {
+	for _, table := range KeptTables() {
 		if err := b.exec(ctx, "keep", chsql.Params{"table": chsql.Text(table)}); err != nil {
 			return fmt.Errorf("keep %s: %w", table, err)
 		}

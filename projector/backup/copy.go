@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/jsm.go"
@@ -16,14 +17,19 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/ledger/archive"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
-// copyTables has ClickHouse copy the tables to Staging, and moves the copy to dir.
+// copyTables has ClickHouse copy the tables to Staging, and moves the copy to dir. An incremental backup
+// has the tables that no projection fills.
 func (c Create) copyTables(ctx context.Context, m *Manifest, dir string) (err error) {
 	tables := archive.Of(c.Ledger)
 	m.Tables = tables.Names()
+	if m.Incremental() {
+		m.Tables = shadow.KeptTables()
+	}
 	name := staged(c.Ledger) + uuid.NewString()
-	err = tables.Backup(ctx, name+"/", func(done, total uint64) {
+	err = tables.Backup(ctx, name+"/", m.Tables, func(done, total uint64) {
 		c.Progress.tell("copying the tables", int64(done), int64(total))
 	})
 	if err != nil {
@@ -134,25 +140,38 @@ func (c Create) copyStream(ctx context.Context, s *Stream, dir string) error {
 	if err := json.Unmarshal(text, &meta); err != nil {
 		return fmt.Errorf("read the state of the copy: %w", err)
 	}
-	s.First, s.Last, s.Messages, s.Bytes = meta.State.FirstSeq, meta.State.LastSeq, meta.State.Msgs, meta.State.Bytes
+	return s.describe(meta.State)
+}
+
+// describe takes over the state of a copied stream.
+func (s *Stream) describe(state api.StreamState) error {
+	s.First, s.Last, s.LastAt, s.Messages, s.Bytes = state.FirstSeq, state.LastSeq, state.LastTime, state.Msgs, state.Bytes
+	if s.Last == 0 {
+		s.LastAt = time.Time{}
+	}
 	if s.HoldsEvents() && s.Last < s.Committed {
 		return fmt.Errorf("it ends at %d, before the last commit at %d: `ctxledger doctor` shows why", s.Last, s.Committed)
 	}
 	return nil
 }
 
-// roomFor returns [ErrFull] if Target has less room than both sides take.
+// roomFor returns [ErrFull] if Target has less room than the copies take.
 func (c Create) roomFor(ctx context.Context, streams []Stream) error {
-	need, err := archive.Of(c.Ledger).Bytes(ctx)
-	if err != nil {
-		return err
+	var need uint64
+	if c.Base == "" {
+		var err error
+		if need, err = archive.Of(c.Ledger).Bytes(ctx); err != nil {
+			return err
+		}
 	}
 	for _, s := range streams {
 		stream, err := c.JetStream.Stream(ctx, s.Name)
 		if err != nil {
 			continue // copyStream tells why
 		}
-		need += stream.CachedInfo().State.Bytes / 4 // a snapshot is compressed
+		state := stream.CachedInfo().State
+		share := float64(state.LastSeq-min(s.After, state.LastSeq)) / float64(max(state.LastSeq, 1))
+		need += uint64(share * float64(state.Bytes/4)) // a snapshot is compressed
 	}
 	var room syscall.Statfs_t
 	if err := syscall.Statfs(c.Target, &room); err != nil {

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"filippo.io/age"
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -34,14 +33,16 @@ type Create struct {
 	// Staging is ClickHouse's folder of backups, as this process sees it. A rename from Staging to
 	// Target is fast on one file system; between two the files are copied. Required.
 	Staging string
+	// Base is the folder of the backup that an incremental backup continues. Next to it are the backups that
+	// the base continues. Create reads only their manifests. Empty means a full backup.
+	Base string
 	// Upload sends the finished backup to another place. Nil leaves it in Target. Unfinished and finished
 	// backups in Target are then work that the next call removes.
 	Upload func(ctx context.Context, dir string) error
 	// Keys returns the tenants' key rings, whose names the manifest gets. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
-	// Recipients get the files of KeyFolder, encrypted. Without recipients the keys are left out.
-	Recipients []age.Recipient
-	KeyFolder  string
+	// Seal encrypts the key files into the backup. Without recipients they are left out.
+	Seal Seal
 	// Version is the version of the program.
 	Version string
 	// Timing is the timing of the lease. Defaults to [lease.DefaultTiming].
@@ -68,7 +69,8 @@ func staged(l *ledger.Ledger) string { return "ctxledger-backup-" + l.SQL(nil).D
 
 // Run makes the backup and returns its manifest. Run leaves nothing in Target after an error. A
 // killed Run leaves the folder .partial, which the next Run removes. Errors: [ErrBusy],
-// [ErrFull], [ErrStaging], [archive.ErrNoFolder], or an error of a server.
+// [ErrFull], [ErrStaging], [archive.ErrNoFolder], or an error of a server; for an incremental backup also
+// those of [ReadChain], [ErrOtherBase], [ErrPurged], [ErrUpgraded] and [ErrFormat].
 func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -90,6 +92,13 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 		return m, ErrBusy
 	}
 	defer lock.Unlock()
+	var chain Chain
+	if c.Base != "" {
+		var err error
+		if chain, err = ReadChain(c.Base); err != nil {
+			return m, err
+		}
+	}
 	kv, err := lease.OpenBucket(ctx, c.JetStream)
 	if err != nil {
 		return m, err
@@ -107,7 +116,7 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if err := c.clear(held, partial); err != nil {
 		return m, err
 	}
-	m, err = c.make(held, partial)
+	m, err = c.make(held, chain, partial)
 	if err == nil {
 		err = context.Cause(held)
 	}
@@ -119,7 +128,9 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 		err = errors.Join(c.Upload(held, dir), os.RemoveAll(dir))
 	}
 	if err == nil {
-		err = retention.BackedUp(ctx, kv, m.through())
+		// The tables of the full backup are those that a restore has. Later messages must stay in the streams,
+		// so that the next incremental backup knows which of them were erased.
+		err = retention.BackedUp(ctx, kv, append(chain, Link{Manifest: m}).full().through())
 	}
 	if err != nil {
 		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), partial))
@@ -184,9 +195,9 @@ func clearStaging(ctx context.Context, l *ledger.Ledger, staging string) error {
 	return nil
 }
 
-func (c Create) make(ctx context.Context, partial string) (m Manifest, err error) {
+func (c Create) make(ctx context.Context, chain Chain, partial string) (m Manifest, err error) {
 	m = Manifest{
-		Format: Format, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
+		Format: formatFull, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
 		Keys: keysLeftOut,
 	}
 	if m.KeyNames, err = keyNames(c.Keys); err != nil {
@@ -198,6 +209,11 @@ func (c Create) make(ctx context.Context, partial string) (m Manifest, err error
 	if m.Streams, err = c.positions(ctx); err != nil {
 		return m, err
 	}
+	if len(chain) > 0 {
+		if err := c.follow(ctx, chain, &m); err != nil {
+			return m, err
+		}
+	}
 	if err := c.roomFor(ctx, m.Streams); err != nil {
 		return m, err
 	}
@@ -208,13 +224,17 @@ func (c Create) make(ctx context.Context, partial string) (m Manifest, err error
 		return m, err
 	}
 	for i := range m.Streams {
-		if err := c.copyStream(ctx, &m.Streams[i], filepath.Join(partial, streamsFolder, m.Streams[i].Name)); err != nil {
+		copyOf := c.copyStream
+		if m.Streams[i].After > 0 {
+			copyOf = c.copyLater
+		}
+		if err := copyOf(ctx, &m.Streams[i], filepath.Join(partial, streamsFolder, m.Streams[i].Name)); err != nil {
 			return m, fmt.Errorf("copy stream %s: %w", m.Streams[i].Name, err)
 		}
 	}
-	if len(c.Recipients) > 0 {
+	if len(c.Seal.Recipients) > 0 {
 		m.Keys = keysSealed
-		if err := c.writeKeys(filepath.Join(partial, KeysFile)); err != nil {
+		if err := c.Seal.write(filepath.Join(partial, KeysFile)); err != nil {
 			return m, fmt.Errorf("encrypt the keys: %w", err)
 		}
 	}
@@ -222,11 +242,18 @@ func (c Create) make(ctx context.Context, partial string) (m Manifest, err error
 		return m, fmt.Errorf("read the files of the backup: %w", err)
 	}
 	m.MadeAt = time.Now().UTC().Truncate(time.Second)
-	m.Name = NamePrefix + m.MadeAt.Format("20060102T150405Z")
-	for n := 2; exists(filepath.Join(c.Target, m.Name)); n++ {
-		m.Name = fmt.Sprintf("%s%s-%d", NamePrefix, m.MadeAt.Format("20060102T150405Z"), n)
-	}
+	m.Name = c.freeName(m.MadeAt)
 	return m, m.write(partial)
+}
+
+// freeName returns a name that neither Target nor the folder of Base has.
+func (c Create) freeName(at time.Time) string {
+	name := NamePrefix + at.Format("20060102T150405Z")
+	free := name
+	for n := 2; exists(filepath.Join(c.Target, free)) || c.Base != "" && exists(filepath.Join(filepath.Dir(c.Base), free)); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
 }
 
 func exists(path string) bool {

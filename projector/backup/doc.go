@@ -22,6 +22,13 @@
 // The leases and the memory of imports are not copied: `ctxledger migrate` makes them again.
 // Keys are copied only for recipients.
 //
+// An incremental backup continues another backup of the target, its base. Its copy of a stream has
+// only the messages after the last sequence of the base, with their sequences and times. The copy also
+// lists all deleted messages, so that erased content does not come back. The copy of the tables has
+// only those that no projection fills. A restore begins with the tables of the full backup, makes one
+// snapshot of each stream from all its copies, and projects the rest. A message may have left the
+// stream only if the tables of the full backup have it, see [ErrPurged].
+//
 // A backup that is being made is in the folder .partial. A kill leaves only this folder, which
 // the next backup removes. The rename of .partial to its name is the last step.
 package backup

@@ -26,25 +26,31 @@ var (
 	ErrOtherKeys = errors.New("the data folder has another key file of this name, which is not overwritten: move it away if it is of an empty installation")
 )
 
-// writeKeys encrypts the files of the folder of keys. The text of a file leaves this function only
+// A Seal encrypts the key files of an installation to recipients.
+type Seal struct {
+	Recipients []age.Recipient
+	Folder     string
+}
+
+// write encrypts the files of the folder of keys. The text of a file leaves this function only
 // encrypted.
-func (c Create) writeKeys(path string) (err error) {
+func (s Seal) write(path string) (err error) {
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Sync(), out.Close()) }()
-	sealed, err := age.Encrypt(out, c.Recipients...)
+	sealed, err := age.Encrypt(out, s.Recipients...)
 	if err != nil {
 		return err
 	}
 	files := tar.NewWriter(sealed)
-	names, err := keyFiles(c.KeyFolder)
+	names, err := keyFiles(s.Folder)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(c.KeyFolder, name))
+		text, err := os.ReadFile(filepath.Join(s.Folder, name))
 		if err == nil {
 			err = files.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg})
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Format is the version of the layout that this program writes, and the newest that it reads.
-const Format = 1
+// Format is the newest version of the layout that this program reads. Incremental backups have it. Full
+// backups have formatFull, because earlier versions of the program restore them, too.
+const (
+	Format     = 2
+	formatFull = 1
+)
 
 const (
 	manifestFile  = "manifest.json"
@@ -52,16 +57,46 @@ type Manifest struct {
 	KeyNames   []string  `json:"key_names"`  // <tenant>/<key id> of the keys that existed
 	Tables     []string  `json:"tables"`
 	Streams    []Stream  `json:"streams"`
-	Files      []File    `json:"files"` // in the order of their paths
+	Files      []File    `json:"files"`         // in the order of their paths
+	Base       Base      `json:"base,omitzero"` // the backup that an incremental one continues
 }
 
-// A Stream is a copied stream. The fields from Incarnation on are set for streams of events.
+// A Base is the backup that an incremental backup continues. It is in the same target.
+type Base struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // of its manifest.json, in hex
+}
+
+// Incremental reports whether a restore of the backup needs its base.
+func (m Manifest) Incremental() bool { return m.Base != Base{} }
+
+// stream returns the copied stream of a name, or a zero one.
+func (m Manifest) stream(name string) Stream {
+	for _, s := range m.Streams {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Stream{Name: name}
+}
+
+// has reports whether the backup has a file.
+func (m Manifest) has(path string) bool {
+	_, found := slices.BinarySearchFunc(m.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	return found
+}
+
+// A Stream is a stream as it was copied. The fields from Incarnation on are set for streams of events.
 type Stream struct {
-	Name     string `json:"name"`
-	First    uint64 `json:"first"` // sequence of the first message
-	Last     uint64 `json:"last"`  // sequence of the last message
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"` // of the messages in the stream
+	Name     string    `json:"name"`
+	First    uint64    `json:"first"` // sequence of the first message
+	Last     uint64    `json:"last"`  // sequence of the last message
+	LastAt   time.Time `json:"last_at,omitzero"`
+	Messages uint64    `json:"messages"`
+	Bytes    uint64    `json:"bytes"` // of the messages in the stream
+	// After is the last sequence of the base. The copy holds only the later messages. It is 0 if the copy
+	// holds all messages.
+	After uint64 `json:"after,omitzero"`
 
 	Incarnation uuid.UUID `json:"incarnation,omitzero"`
 	Committed   uint64    `json:"committed,omitzero"` // the sequence up to which the tables are exact
@@ -70,7 +105,7 @@ type Stream struct {
 	Head        string    `json:"head,omitzero"`      // the newest signed tree head up to Committed
 }
 
-// through returns the sequence of each stream of events up to which a restore is exact.
+// through returns the sequence of each stream of events up to which the tables are exact.
 func (m Manifest) through() map[string]uint64 {
 	all := make(map[string]uint64)
 	for _, s := range m.Streams {
@@ -131,33 +166,40 @@ func writeFile(path string, text []byte) error {
 
 // ReadManifest reads the manifest of the backup in a folder. Errors: [ErrNoBackup], [ErrLater],
 // [ErrChanged].
-func ReadManifest(dir string) (m Manifest, err error) {
+func ReadManifest(dir string) (Manifest, error) {
+	m, _, err := readManifest(dir)
+	return m, err
+}
+
+// readManifest is ReadManifest with the digest of the manifest, in hex.
+func readManifest(dir string) (m Manifest, digest string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("%s: %w", dir, ErrNoBackup)
+		return m, "", fmt.Errorf("%s: %w", dir, ErrNoBackup)
 	}
 	if err != nil {
-		return m, fmt.Errorf("read the manifest: %w", err)
+		return m, "", fmt.Errorf("read the manifest: %w", err)
 	}
 	want, err := os.ReadFile(filepath.Join(dir, sumFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("read the manifest: %w", err)
+		return m, "", fmt.Errorf("read the manifest: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	if strings.TrimSpace(string(want)) != hex.EncodeToString(sum[:]) {
-		return m, fmt.Errorf("%w: %s does not have the digest in %s", ErrChanged, manifestFile, sumFile)
+	digest = hex.EncodeToString(sum[:])
+	if strings.TrimSpace(string(want)) != digest {
+		return m, "", fmt.Errorf("%w: %s does not have the digest in %s", ErrChanged, manifestFile, sumFile)
 	}
 	var head struct {
 		Format int `json:"format"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return m, fmt.Errorf("%w: %s is not valid JSON", ErrChanged, manifestFile)
+		return m, "", fmt.Errorf("%w: %s is not valid JSON", ErrChanged, manifestFile)
 	}
 	if head.Format > Format {
-		return m, fmt.Errorf("%w: its format is %d, this program reads %d", ErrLater, head.Format, Format)
+		return m, "", fmt.Errorf("%w: its format is %d, this program reads %d", ErrLater, head.Format, Format)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, fmt.Errorf("%w: %s does not have the fields of a manifest", ErrChanged, manifestFile)
+		return m, "", fmt.Errorf("%w: %s does not have the fields of a manifest", ErrChanged, manifestFile)
 	}
-	return m, nil
+	return m, digest, nil
 }

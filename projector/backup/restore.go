@@ -28,7 +28,7 @@ import (
 type Restore struct {
 	JetStream jetstream.JetStream // required
 	Ledger    *ledger.Ledger      // required
-	// Dir is the folder of the backup. Required.
+	// Dir is the folder of the backup. Next to it are the backups that an incremental one needs. Required.
 	Dir string
 	// Staging is ClickHouse's folder of backups, as this process sees it. The tables of the backup
 	// are linked to it, or copied between two file systems. Required.
@@ -75,15 +75,18 @@ type Restored struct {
 
 // Run restores. Run may be repeated after every error and after a kill, with the same backup.
 //
-//  1. The files are compared with the manifest. The keys must be there, and the servers empty.
+//  1. The files are compared with the manifests. The keys must be there, and the servers empty.
 //  2. The live tables are migrated. The second set of tables gets the state restoring, after which
 //     no writer changes the live tables. Run takes the leases of the streams, so that projectors
 //     wait. Run closes the streams of events: a publisher gets no acknowledgement from here on.
 //  3. ClickHouse restores the tables into the set. Rows after the commit that the manifest names are
-//     deleted: the tables are exact up to this commit.
-//  4. JetStream restores the streams. A restored stream is open to producers. The stream of heads
-//     gets the published heads.
-//  5. The rows of messages that were erased during the backup are erased.
+//     deleted: the tables are exact up to this commit. An incremental backup begins with the tables of
+//     its full one.
+//  4. JetStream restores the streams, closed to producers. The messages of an incremental backup follow
+//     those of the backups that it needs, without the messages that were deleted meanwhile. A stream is
+//     opened after its last sequence and its messages were compared with the manifest. The stream of
+//     heads gets the published heads.
+//  5. The rows of messages that were erased since the copy of the tables are erased.
 //  6. A projector brings the set level with the streams.
 //  7. The transparency log is compared with the manifest.
 //  8. The set takes the place of the live tables; see [shadow.Set.Swap].
@@ -92,7 +95,7 @@ type Restored struct {
 // After an error before step 4 the installation is empty and open again. After a later error or a kill it
 // stays closed to projectors until the restore is run again.
 //
-// Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
+// Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrChain], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
 // [ErrNoRoom], [ErrPublished], [ErrOtherLog], [shadow.ErrOtherRestore], or an error of a server.
 func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	began := time.Now()
@@ -112,6 +115,10 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if done.Manifest, err = Verify(ctx, r.Dir, r.Progress); err != nil {
 		return done, err
 	}
+	chain, err := ReadChain(r.Dir)
+	if err != nil {
+		return done, err
+	}
 	if done.Manifest.Migration > migrate.Latest() {
 		return done, fmt.Errorf("%w: its tables are at %s, this program knows %s", ErrLater, done.Manifest.Migration, migrate.Latest())
 	}
@@ -122,7 +129,7 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := r.put(ctx, published, &done); err != nil {
+	if err := r.put(ctx, chain, published, &done); err != nil {
 		return done, withoutRoom(ErrNoRoom, err)
 	}
 	// A backup of an earlier version has streams with earlier rules. Programs that were started
@@ -132,12 +139,12 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 }
 
 // put brings the tables and the streams into the installation.
-func (r Restore) put(ctx context.Context, published map[string][]byte, done *Restored) error {
+func (r Restore) put(ctx context.Context, chain Chain, published map[string][]byte, done *Restored) error {
 	w, held, err := r.begin(ctx, done.Manifest)
 	if err != nil {
 		return err
 	}
-	w.published = published
+	w.chain, w.published = chain, published
 	defer w.end(ctx)
 	if done.Finished, err = w.already(held); err != nil || done.Finished {
 		return err
@@ -152,6 +159,7 @@ func (r Restore) put(ctx context.Context, published map[string][]byte, done *Res
 type restoring struct {
 	Restore
 	m        Manifest
+	chain    Chain     // m and the backups that it needs
 	id       uuid.UUID // of the backup
 	owner    string
 	kv       jetstream.KeyValue

@@ -1,10 +1,13 @@
 package backup
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -51,13 +54,19 @@ func (w *restoring) names(ctx context.Context) (names []string, err error) {
 	return slices.Compact(names), err
 }
 
-// isRestored reports whether an earlier run has restored a stream of events. JetStream shows a stream
-// only when all of it is restored.
+// isRestored reports whether an earlier run has begun to restore a stream of events. After an interruption
+// JetStream shows the messages that it has received, see isWhole.
 func (w *restoring) isRestored(info *jetstream.StreamInfo) bool {
 	incarnation := info.Config.Metadata[streamio.IncarnationKey]
 	return w.resumed && slices.ContainsFunc(w.m.Streams, func(s Stream) bool {
 		return s.HoldsEvents() && s.Name == info.Config.Name && s.Incarnation.String() == incarnation
 	})
+}
+
+// isWhole reports whether an earlier run has restored all of a stream of events. The messages are restored
+// in order.
+func (w *restoring) isWhole(info *jetstream.StreamInfo) bool {
+	return w.isRestored(info) && info.State.LastSeq >= w.m.stream(info.Config.Name).Last
 }
 
 // restoreStreams replaces the empty streams by those of the backup, the streams of events last. A
@@ -74,13 +83,13 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 		}
 	}
 	for _, s := range w.m.Streams {
-		if info := found[s.Name]; s.HoldsEvents() && (info == nil || !w.isRestored(info)) {
+		if info := found[s.Name]; s.HoldsEvents() && (info == nil || !w.isWhole(info)) {
 			missing = append(missing, s)
 		}
 	}
 	for name, info := range found {
 		events := info.Config.Metadata[streamio.IncarnationKey] != ""
-		if events && !w.isRestored(info) || !events && !w.restored {
+		if events && !w.isWhole(info) || !events && !w.restored {
 			if err := w.remove(ctx, name); err != nil {
 				return err
 			}
@@ -91,17 +100,16 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 		return err
 	}
 	for _, s := range missing {
-		dir := filepath.Join(w.Dir, streamsFolder, s.Name)
-		if !exists(dir) { // an installation of an earlier version
-			continue
-		}
 		w.restored = w.restored || s.HoldsEvents()
-		step := "restoring stream " + s.Name
-		_, _, err := manager.RestoreSnapshotFromDirectory(ctx, s.Name, dir, jsm.RestoreNotify(func(p jsm.RestoreProgress) {
-			w.Progress.tell(step, int64(p.BytesSent()), int64(p.ChunksToSend())*int64(p.ChunkSize()))
-		}))
-		if err != nil {
+		if err := w.restoreStream(ctx, manager, s); err != nil {
 			return fmt.Errorf("restore stream %s: %w", s.Name, err)
+		}
+	}
+	for _, s := range w.m.Streams {
+		if s.HoldsEvents() {
+			if err := w.open(ctx, s.Name); err != nil {
+				return err
+			}
 		}
 	}
 	if _, err := streamio.EnsureStreams(ctx, w.JetStream); err != nil {
@@ -111,6 +119,79 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 		if err := signing.Publish(ctx, w.JetStream, stream, head); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// restoreStream restores a stream from its copies in the chain. A stream of events is closed: after an
+// interruption it lacks messages, and no other message must take their sequences.
+func (w *restoring) restoreStream(ctx context.Context, manager *jsm.Manager, s Stream) error {
+	copies := w.chain.copies(s.Name)
+	config, err := copies.config(s.Name)
+	if errors.Is(err, fs.ErrNotExist) { // an installation of an earlier version
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.HoldsEvents() {
+		config.Subjects = []string{closedSubject(s.Name)}
+	}
+	meta, err := json.Marshal(map[string]any{"config": config})
+	if err != nil {
+		return err
+	}
+	messages, total, err := copies.messages(s.Name)
+	if err != nil {
+		return err
+	}
+	sent := &counted{ReadCloser: messages, told: w.Progress, step: "restoring stream " + s.Name, total: total}
+	state, err := manager.RestoreSnapshotFromBuffer(ctx, s.Name, sent, io.NopCloser(bytes.NewReader(meta)))
+	if err != nil {
+		return errors.Join(err, sent.failed)
+	}
+	if state.LastSeq != s.Last {
+		return fmt.Errorf("%w: the stream ends at sequence %d, the manifest names %d", ErrChanged, state.LastSeq, s.Last)
+	}
+	return nil
+}
+
+// counted tells the progress of a read.
+type counted struct {
+	io.ReadCloser
+	told        Progress
+	step        string
+	done, total int64
+	failed      error // not the end
+}
+
+func (c *counted) Read(p []byte) (n int, err error) {
+	n, err = c.ReadCloser.Read(p)
+	c.done += int64(n)
+	c.told.tell(c.step, c.done, c.total)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed = err
+	}
+	return n, err
+}
+
+// open gives a restored stream of events the subjects that it had.
+func (w *restoring) open(ctx context.Context, name string) error {
+	stream, err := w.JetStream.Stream(ctx, name)
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", name, err)
+	}
+	config := stream.CachedInfo().Config
+	if !slices.Equal(config.Subjects, []string{closedSubject(name)}) {
+		return nil
+	}
+	old, err := w.chain.copies(name).config(name)
+	if err != nil {
+		return fmt.Errorf("read the subjects of stream %s: %w", name, err)
+	}
+	config.Subjects = old.Subjects
+	if _, err := w.JetStream.UpdateStream(ctx, config); err != nil {
+		return fmt.Errorf("open stream %s: %w", name, err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -37,8 +38,24 @@ func (w *restoring) restoreTables(ctx context.Context) error {
 	if err := w.clear(ctx); err != nil {
 		return err
 	}
+	full, last := w.chain.full(), w.chain.last()
+	fromFull := slices.Clone(full.Tables)
+	if last.Incremental() {
+		fromFull = slices.DeleteFunc(fromFull, func(name string) bool { return slices.Contains(last.Tables, name) })
+		if err := w.restoreTablesOf(ctx, last, last.Tables); err != nil {
+			return err
+		}
+	}
+	if err := w.restoreTablesOf(ctx, full, fromFull); err != nil {
+		return err
+	}
+	return w.set.Upgrade(ctx)
+}
+
+// restoreTablesOf has ClickHouse restore some tables of one backup into the set.
+func (w *restoring) restoreTablesOf(ctx context.Context, l Link, names []string) error {
 	var need uint64
-	for _, f := range w.m.Files {
+	for _, f := range l.Files {
 		if strings.HasPrefix(f.Path, tablesFolder+"/") {
 			need += uint64(f.Bytes)
 		}
@@ -48,10 +65,10 @@ func (w *restoring) restoreTables(ctx context.Context) error {
 	}
 	name := staged(w.Ledger) + uuid.NewString()
 	to := filepath.Join(w.Staging, name)
-	if err := linkFolder(ctx, filepath.Join(w.Dir, tablesFolder), to); err != nil {
+	if err := linkFolder(ctx, filepath.Join(l.Dir, tablesFolder), to); err != nil {
 		return fmt.Errorf("copy the tables to ClickHouse's folder: %w", err)
 	}
-	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", w.m.Tables, func(done, total uint64) {
+	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", names, func(done, total uint64) {
 		w.Progress.tell("restoring the tables", int64(done), int64(total))
 	})
 	if errors.Is(err, archive.ErrUnknownTable) {
@@ -63,7 +80,7 @@ func (w *restoring) restoreTables(ctx context.Context) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("remove the copy of the tables: %w", err)
 	}
-	return w.set.Upgrade(ctx)
+	return nil
 }
 
 // clear removes what an interrupted backup or restore left in ClickHouse's folder.
@@ -98,7 +115,7 @@ func withoutRoom(sentinel, err error) error {
 
 // trim deletes the rows that the tables have of later commits.
 func (w *restoring) trim(ctx context.Context) error {
-	for _, s := range w.m.Streams {
+	for _, s := range w.chain.full().Streams {
 		if s.HoldsEvents() {
 			if err := w.set.Trim(ctx, s.Incarnation, s.Committed); err != nil {
 				return err
@@ -114,11 +131,11 @@ type erasable struct {
 	translog.Logs
 }
 
-// erase deletes the rows of messages that were erased between the copy of the tables and the copy
+// erase deletes the rows of messages that were erased between the copy of the tables and the last copy
 // of their stream.
 func (w *restoring) erase(ctx context.Context) error {
 	tables := erasable{w.set.Ledger, translog.Of(w.set.Ledger)}
-	for _, s := range w.m.Streams {
+	for _, s := range w.chain.full().Streams {
 		if !s.HoldsEvents() {
 			continue
 		}
@@ -126,13 +143,13 @@ func (w *restoring) erase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := erasure.ReadAbsent(ctx, w.JetStream, &source, nil, tables, w.Log); err != nil {
+		erased, err := erasure.ReadErased(ctx, w.JetStream, source, tables, w.Log)
+		if err != nil {
 			return err
 		}
 		var gone []uint64
-		for _, m := range source.Absent {
-			sequence := m.Position.StreamSeq
-			if m.Erased == nil || sequence > s.Committed {
+		for _, sequence := range erased {
+			if sequence > s.Committed {
 				continue
 			}
 			_, err := source.Stream.GetMsg(ctx, sequence)
@@ -169,7 +186,7 @@ func (w *restoring) project(ctx context.Context, done *Restored) error {
 		if err != nil {
 			return err
 		}
-		w.Progress.tell("projecting "+s.Name, 0, int64(s.Last-s.Committed))
+		w.Progress.tell("projecting "+s.Name, 0, int64(s.Last-w.chain.full().stream(s.Name).Committed))
 		if err := p.Run(ctx); err != nil {
 			return fmt.Errorf("project stream %s: %w", s.Name, err)
 		}

@@ -47,20 +47,15 @@ func (p Progress) until() (told Progress, stop func()) {
 // hashing is the name of the step that reads all files.
 const hashing = "reading the files"
 
-// Verify reads every file of a backup and compares it with the manifest. Verify needs no server.
-// Errors: [ErrNoBackup], [ErrLater], [ErrChanged] with the first files that differ.
-func Verify(ctx context.Context, dir string, told Progress) (Manifest, error) {
-	m, err := ReadManifest(dir)
+// verifyFiles compares the files of one backup with its manifest. Errors: [ErrChanged].
+func verifyFiles(ctx context.Context, l Link, told Progress) error {
+	found, err := hashFiles(ctx, l.Dir, l.Manifest.Bytes(), told)
 	if err != nil {
-		return m, err
+		return err
 	}
-	found, err := hashFiles(ctx, dir, m.Bytes(), told)
-	if err != nil {
-		return m, err
-	}
-	faults := differences(m.Files, found)
+	faults := differences(l.Files, found)
 	if len(faults) == 0 {
-		return m, nil
+		return nil
 	}
 	const shown = 5
 	more := ""
@@ -68,7 +63,7 @@ func Verify(ctx context.Context, dir string, told Progress) (Manifest, error) {
 		more = fmt.Sprintf(", and %d more", len(faults)-shown)
 		faults = faults[:shown]
 	}
-	return m, fmt.Errorf("%w: %s%s", ErrChanged, strings.Join(faults, ", "), more)
+	return fmt.Errorf("%w: %s%s", ErrChanged, strings.Join(faults, ", "), more)
 }
 
 // differences names the files that are missing, changed or unexpected. Both lists are sorted.
@@ -131,7 +126,7 @@ func hashFile(path, name string) (File, error) {
 type Listed struct {
 	Manifest
 	Dir string
-	Err error // not nil if the manifest cannot be used
+	Err error // not nil if its manifest or one of its bases' cannot be used
 }
 
 // List returns the backups below a target, the oldest first. List reads only their manifests. A
@@ -149,7 +144,10 @@ func List(target string) (list []Listed, err error) {
 			continue
 		}
 		l := Listed{Dir: filepath.Join(target, entry.Name())}
-		l.Manifest, l.Err = ReadManifest(l.Dir)
+		chain, err := ReadChain(l.Dir)
+		if l.Err = err; err == nil {
+			l.Manifest = chain.last().Manifest
+		}
 		list = append(list, l)
 	}
 	return list, nil

@@ -67,7 +67,22 @@ var erasureSubject = func() string {
 // ReadAbsent reads the erased messages of a stream, from the facts in all streams of events.
 // ReadAbsent sets s.Absent to these messages and the messages in gone.
 func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source, gone []*streamio.Message, live LiveTables, log *slog.Logger) error {
-	claims, err := readClaims(ctx, js, *s, live, log)
+	return readAbsent(ctx, js, s, max(s.Info.State.FirstSeq, 1), gone, live, log)
+}
+
+// ReadErased returns the sequences of the messages of a stream that an erasure may have deleted, in order.
+// It includes those before the first message of the stream, which restored tables may have.
+func ReadErased(ctx context.Context, js jetstream.JetStream, s streamio.Source, live LiveTables, log *slog.Logger) (sequences []uint64, err error) {
+	err = readAbsent(ctx, js, &s, 1, nil, live, log)
+	for _, m := range s.Absent {
+		sequences = append(sequences, m.Position.StreamSeq)
+	}
+	return sequences, err
+}
+
+// readAbsent is ReadAbsent where facts that have left a stream count for messages from a sequence on.
+func readAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source, from uint64, gone []*streamio.Message, live LiveTables, log *slog.Logger) error {
+	claims, err := readClaims(ctx, js, *s, from, live, log)
 	if err != nil {
 		return err
 	}
@@ -111,8 +126,8 @@ func ReadAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source,
 }
 
 // readClaims reads the claims on missing messages of a stream, by sequence and in the order of
-// arrival.
-func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
+// arrival. Facts that have left a stream count for messages from since on.
+func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, since uint64, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
 	config, last := s.Info.Config, s.Info.State.LastSeq
 	partitions, err := schema.ParsePartitions(config.Metadata[schema.PartitionsKey])
@@ -143,7 +158,7 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 			return nil, err
 		}
 		// A fact that has left its stream may name messages that another stream lacks.
-		if err := readLasting(ctx, js, from, visit(max(s.Info.State.FirstSeq, 1))); err != nil {
+		if err := readLasting(ctx, js, from, visit(since)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,7 +9,8 @@
 //
 //   - a commit before the last one. The next start of a projector reads the last one again.
 //   - a signed tree head, where the ledger has a transparency log.
-//   - a backup, where the policy says so.
+//   - the tables of a full backup, where the policy says so. The restore of an incremental backup projects
+//     the messages after them.
 //
 // The rows in the tables stay, with the identities of the events: an event that is sent again still
 // counts once. A rebuild keeps these rows, see [rebuild.Rebuild]. A policy may also limit the age of

@@ -21,7 +21,7 @@ type Policy struct {
 	AgeSeconds int64 `json:"age_seconds"`
 	// Bytes is the size of one stream on one server. 0 is no limit.
 	Bytes uint64 `json:"bytes"`
-	// AfterBackup keeps messages that no backup has.
+	// AfterBackup keeps messages that the tables of no full backup have.
 	AfterBackup bool `json:"after_backup"`
 	// ContentAgeSeconds is the age of content in the tables. 0 is no limit.
 	ContentAgeSeconds int64 `json:"content_age_seconds"`
@@ -91,8 +91,8 @@ func WritePolicy(ctx context.Context, kv jetstream.KeyValue, p Policy) error {
 	return put(ctx, kv, policyKey, p)
 }
 
-// BackedUp records that a backup has the messages of each stream up to a sequence. The streams are
-// named by their incarnations.
+// BackedUp records that the tables of a full backup have the messages of each stream up to a sequence. The
+// streams are named by their incarnations.
 func BackedUp(ctx context.Context, kv jetstream.KeyValue, through map[string]uint64) error {
 	return put(ctx, kv, backupKey, through)
 }

@@ -22,7 +22,7 @@ const (
 	ByPolicy Bound = "policy"    // the policy does not let it go yet
 	ByCommit Bound = "commit"    // no commit before the last one has it
 	ByHead   Bound = "tree head" // no signed tree head has it
-	ByBackup Bound = "backup"    // no backup has it
+	ByBackup Bound = "backup"    // no full backup has it
 )
 
 // State is the state of a stream under a policy.

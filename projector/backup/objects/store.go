@@ -41,6 +41,8 @@ var (
 	ErrCredentials = errors.New("the store refuses the credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to a user that may list, read, write and delete below the prefix")
 	// ErrNoBucket means that the bucket does not exist.
 	ErrNoBucket = errors.New("the bucket does not exist: make it, or name another one")
+	// ErrTaken means that the store has another backup of this name.
+	ErrTaken = errors.New("the store has another backup of this second, and nothing was changed: run it again")
 	// ErrUnreachable means that the store does not answer.
 	ErrUnreachable = errors.New("the store cannot be reached: check --s3-endpoint and the network")
 )
@@ -98,13 +100,19 @@ func (s *Store) key(parts ...string) string {
 }
 
 // Put stores a whole backup. The call may be repeated after every error. Put first removes what a killed
-// call has left. Errors: [ErrCredentials], [ErrNoBucket], [ErrUnreachable], or one of the store.
+// call has left. Errors: [ErrTaken], [ErrCredentials], [ErrNoBucket], [ErrUnreachable], or one of the store.
 func (s *Store) Put(ctx context.Context, dir string, told backup.Progress) error {
 	m, err := backup.ReadManifest(dir)
 	if err != nil {
 		return err
 	}
 	if err := s.clear(ctx); err != nil {
+		return wrap(err)
+	}
+	files := backup.ManifestFiles()
+	if _, err := s.get(ctx, s.key(m.Name, files[len(files)-1])); err == nil {
+		return ErrTaken
+	} else if !isMissing(err) {
 		return wrap(err)
 	}
 	if err := s.put(ctx, s.key(partial), []byte(m.Name)); err != nil {
@@ -123,7 +131,7 @@ func (s *Store) Put(ctx context.Context, dir string, told backup.Progress) error
 	if err := group.Wait(); err != nil {
 		return wrap(err)
 	}
-	for _, name := range backup.ManifestFiles() {
+	for _, name := range files {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return err

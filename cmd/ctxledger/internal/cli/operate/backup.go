@@ -3,9 +3,11 @@ package operate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,13 +31,17 @@ manifest with positions, signed tree heads, versions, and the SHA-256 of every f
 
 Keys are copied only with --recipient, encrypted by age (age-encryption.org). Without it,
 keep a copy of keys/ in the data folder elsewhere. Content that is erased later stays in
-a backup: delete old backups.`
+a backup: delete old backups.
+
+An incremental backup has only the messages that came since its base, another backup of the
+target, and names those that were deleted meanwhile. A restore begins with the tables of the full
+backup and projects the messages.`
 
 // BackupCommand makes, verifies, lists and restores backups.
 func BackupCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup", Short: "Copy both sides to a folder, check the copies, restore one", Long: backupHelp,
-		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z\n  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --incremental\n  ctxledger backup list /mnt/backups\n  ctxledger backup verify /mnt/backups/backup-20261126T010000Z\n  ctxledger backup restore /mnt/backups/backup-20261126T010000Z",
 	}
 	return cli.Group(cmd, backupCreateCommand(a), backupVerifyCommand(a), backupListCommand(a), backupKeysCommand(a), backupRestoreCommand(a))
 }
@@ -48,13 +54,24 @@ func folder(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// createFlags are the flags of `backup create`.
+type createFlags struct {
+	staging, base, output string
+	incremental           bool
+	recipients            []string
+	store                 storeFlags
+}
+
 func backupCreateCommand(a *cli.App) *cobra.Command {
-	var staging, output string
-	var recipients []string
-	var store storeFlags
+	var f createFlags
 	cmd := &cobra.Command{
 		Use: "create TARGET", Short: "Make a backup below a folder or in a store",
 		Long: backupHelp + `
+
+--incremental continues the newest whole backup of the target, --base another one. The command
+refuses a base of another installation. It also refuses if messages have left a stream that the
+tables of the full backup do not have, or if the tables were migrated since. Then make a full backup.
+Do not delete a backup that others continue: "ctxledger backup list" shows the bases.
 
 One backup runs at a time. An interrupted or killed backup leaves nothing that
 "ctxledger backup list" shows; run the command again.
@@ -63,20 +80,25 @@ ClickHouse first writes to its own folder of backups (backups.allowed_path). Thi
 program must see that folder. It is known for the servers of "ctxledger up"; for
 another server, name it with --clickhouse-backups.
 ` + storeHelp,
-		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups\n  ctxledger backup create /mnt/backups --recipient age1…\n  ctxledger backup create s3://bucket/ledger --s3-endpoint https://store.example.com",
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --incremental\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups\n  ctxledger backup create /mnt/backups --recipient age1…\n  ctxledger backup create s3://bucket/ledger --s3-endpoint https://store.example.com",
 		Args:    folder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := recipientsOf(recipients)
+			to, err := recipientsOf(f.recipients)
 			if err != nil {
 				return err
 			}
-			return createBackup(cmd.Context(), a, args[0], staging, store, to, output)
+			if f.base != filepath.Base(f.base) && f.base != "" {
+				return cli.UsageError("--base %q: want the name of a backup of the target, such as %s…", f.base, backup.NamePrefix)
+			}
+			return createBackup(cmd.Context(), a, args[0], f, to)
 		},
 	}
-	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
-	store.add(cmd.Flags())
-	cmd.Flags().StringArrayVar(&recipients, "recipient", nil, "copy the keys of the data folder, encrypted to this recipient of age; may be repeated")
-	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	cmd.Flags().StringVar(&f.staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	cmd.Flags().BoolVar(&f.incremental, "incremental", false, "copy only the messages since the newest backup of the target")
+	cmd.Flags().StringVar(&f.base, "base", "", "copy only the messages since this backup of the target")
+	f.store.add(cmd.Flags())
+	cmd.Flags().StringArrayVar(&f.recipients, "recipient", nil, "copy the keys of the data folder, encrypted to this recipient of age; may be repeated")
+	cli.OutputFlag(cmd.Flags(), &f.output, "table or json", "table", "json")
 	return cmd
 }
 
@@ -88,10 +110,18 @@ func stagingOf(a *cli.App, named string) (string, error) {
 	return cmp.Or(named, embedded.BackupsDir(a.Flags.Data)), nil
 }
 
-func createBackup(ctx context.Context, a *cli.App, target, staging string, to storeFlags, recipients []age.Recipient, output string) error {
-	staging, err := stagingOf(a, staging)
+func createBackup(ctx context.Context, a *cli.App, target string, f createFlags, recipients []age.Recipient) error {
+	staging, err := stagingOf(a, f.staging)
 	if err != nil {
 		return err
+	}
+	var base string
+	if f.incremental || f.base != "" {
+		var done func()
+		if base, done, err = f.baseOf(ctx, a, target); err != nil {
+			return err
+		}
+		defer done()
 	}
 	js, l, err := openBoth(ctx, a)
 	if err != nil {
@@ -100,21 +130,53 @@ func createBackup(ctx context.Context, a *cli.App, target, staging string, to st
 	bars := backupBars{a: a}
 	var upload func(context.Context, string) error
 	if isStore(target) {
-		if upload, err = to.upload(a, target, bars.set); err != nil {
+		if upload, err = f.store.upload(a, target, bars.set); err != nil {
 			return err
 		}
-		target = to.workFolder(a)
+		target = f.store.workFolder(a)
 	}
 	build := status.ReadBuild()
 	m, err := backup.Create{
-		JetStream: js, Ledger: l, Target: target, Staging: staging, Upload: upload,
-		Keys: cli.KeysIn(a.Flags.Data), Recipients: recipients, KeyFolder: keyfile.Folder(a.Flags.Data), Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
+		JetStream: js, Ledger: l, Target: target, Staging: staging, Base: base, Upload: upload,
+		Keys: cli.KeysIn(a.Flags.Data), Seal: backup.Seal{Recipients: recipients, Folder: keyfile.Folder(a.Flags.Data)}, Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()
+	if isDamaged(err) {
+		return cli.WithCode(cli.ExitNotVerified, err)
+	}
 	if err != nil {
 		return cli.Interrupted(ctx, err, "nothing of the backup is left; run it again")
 	}
-	return a.PrintReport(backupReport{m}, output)
+	return a.PrintReport(backupReport{m}, f.output)
+}
+
+// baseOf returns the folder with the manifest of the backup that an incremental one continues. Call done at
+// the end.
+func (f *createFlags) baseOf(ctx context.Context, a *cli.App, target string) (dir string, done func(), err error) {
+	below, done, err := f.store.manifests(ctx, a, target)
+	if err != nil || f.base != "" {
+		return filepath.Join(below, f.base), done, err
+	}
+	list, err := backup.List(below)
+	for _, l := range slices.Backward(list) {
+		if l.Err == nil {
+			return l.Dir, done, nil
+		}
+	}
+	if done(); err == nil {
+		err = fmt.Errorf("%s has no whole backup to continue: make a full one, without --incremental", target)
+	}
+	return "", nil, err
+}
+
+// isDamaged reports whether a backup or one that it needs cannot be used.
+func isDamaged(err error) bool {
+	for _, damage := range []error{backup.ErrNoBackup, backup.ErrChanged, backup.ErrChain, backup.ErrLater, backup.ErrOtherLog} {
+		if errors.Is(err, damage) {
+			return true
+		}
+	}
+	return false
 }
 
 // backupBars draws one bar for each step. Safe for concurrent use.
@@ -153,7 +215,8 @@ func backupVerifyCommand(a *cli.App) *cobra.Command {
 	var store storeFlags
 	cmd := &cobra.Command{
 		Use: "verify BACKUP", Short: "Read all files of a backup, and compare them with its manifest",
-		Long: `Read all files of a backup, and compare them with the digests in its manifest. The
+		Long: `Read all files of a backup, and compare them with the digests in its manifest. An
+incremental backup is read with all backups that it needs, which are in the same target. The
 command needs no server. The exit code is 4 if a file is missing, changed, or not in the
 manifest. The digests find damage; they do not prove who made the backup.
 ` + storeHelp,
@@ -182,9 +245,13 @@ manifest. The digests find damage; they do not prove who made the backup.
 // backupReport is a whole backup, for people and for programs.
 type backupReport struct{ backup.Manifest }
 
-// WriteTable writes a line for the backup and a line for each stream of events.
+// WriteTable writes a line for the backup, a line for its base if it has one, and a line for each stream of
+// events.
 func (r backupReport) WriteTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %d tables, %d streams, %d files, %d bytes; keys %s\n", r.Name, len(r.Tables), len(r.Streams), len(r.Files), r.Bytes(), r.Keys)
+	if r.Incremental() {
+		fmt.Fprintf(w, "incremental: continues %s\n", r.Base.Name)
+	}
 	for _, s := range r.Streams {
 		if s.HoldsEvents() {
 			fmt.Fprintf(w, "stream %s: up to sequence %d; tables: up to sequence %d, %d leaves in the log\n", s.Name, s.Last, s.Committed, s.LogSize)
@@ -199,8 +266,8 @@ func backupListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list TARGET", Short: "List the whole backups below a folder or in a store",
 		Long: `List the whole backups below a folder or in a store, the oldest first. Only their manifests are read;
-"ctxledger backup verify" reads all files. The exit code is 4 if a manifest is damaged
-or of a later version.
+"ctxledger backup verify" reads all files. Each incremental backup is shown with its base. The
+exit code is 4 if a manifest is damaged or of a later version, or if a base is missing.
 ` + storeHelp,
 		Example: "  ctxledger backup list /mnt/backups\n  ctxledger backup list /mnt/backups -o json",
 		Args:    folder,
@@ -223,7 +290,7 @@ or of a later version.
 					err = cli.WithCode(cli.ExitNotVerified, fmt.Errorf("%s: %w", l.Dir, l.Err))
 					continue
 				}
-				row := listedBackup{Dir: l.Dir, MadeAt: l.MadeAt, Bytes: l.Bytes(), Version: l.Version}
+				row := listedBackup{Dir: l.Dir, MadeAt: l.MadeAt, Bytes: l.Bytes(), Version: l.Version, Base: l.Base.Name}
 				for _, s := range l.Streams {
 					if s.HoldsEvents() {
 						row.Last += s.Last
@@ -254,12 +321,17 @@ type listedBackup struct {
 	Bytes   int64     `json:"bytes"`
 	Last    uint64    `json:"last"` // sum of the last sequences of the streams of events
 	Version string    `json:"version"`
+	Base    string    `json:"base,omitempty"` // the backup that an incremental one continues
 }
 
 // WriteTable writes a line for each backup.
 func (l backupList) WriteTable(w io.Writer) error {
 	for _, b := range l.Backups {
-		fmt.Fprintf(w, "%s  %s  %d bytes  events up to sequence %d\n", b.Dir, b.MadeAt.Format(time.RFC3339), b.Bytes, b.Last)
+		after := ""
+		if b.Base != "" {
+			after = "  continues " + b.Base
+		}
+		fmt.Fprintf(w, "%s  %s  %d bytes  events up to sequence %d%s\n", b.Dir, b.MadeAt.Format(time.RFC3339), b.Bytes, b.Last, after)
 	}
 	if len(l.Backups) == 0 {
 		fmt.Fprintln(w, "no backups")

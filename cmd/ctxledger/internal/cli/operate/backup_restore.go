@@ -25,6 +25,7 @@ func backupRestoreCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup into an empty installation",
 		Long: `Put a backup into an empty installation. First all files are compared with the manifest.
+An incremental backup is restored with all backups that it needs, which are in the same target.
 Nothing is overwritten: the command refuses servers that have events. The exit code is 4
 if the backup is damaged, and then nothing was changed.
 
@@ -36,6 +37,9 @@ log is compared with the manifest. At the end the tables are swapped.
 The command may be killed at any moment: run it again with the same backup. Until its
 end no projector writes. Until the streams are restored, no event is acknowledged;
 runtimes with an outbox keep theirs.
+
+The tables of an incremental backup are those of its full one, and the projection writes the
+rest: the command takes longer than for a full backup.
 
 What happened after the backup is not in it. Run erasures and revocations of that time
 again. Was a tree head of that time published, such as to a witness? Name its file with
@@ -88,7 +92,7 @@ func restoreBackup(ctx context.Context, a *cli.App, dir, staging string, publish
 	}.Run(ctx)
 	bars.done()
 	switch {
-	case errors.Is(err, backup.ErrChanged), errors.Is(err, backup.ErrNoBackup), errors.Is(err, backup.ErrLater), errors.Is(err, backup.ErrOtherLog):
+	case isDamaged(err):
 		return cli.WithCode(cli.ExitNotVerified, err)
 	case err != nil:
 		return cli.Interrupted(ctx, err, "projectors wait until the restore ends; run it again with the same backup")

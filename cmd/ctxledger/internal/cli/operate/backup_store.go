@@ -59,8 +59,9 @@ func (s *storeFlags) open(a *cli.App, address string) (*objects.Store, error) {
 	return store, nil
 }
 
-// local returns the folder of a backup. A backup of a store is fetched first, only the named files of
-// it if there are some. Call done at the end, which removes what was fetched.
+// local returns the folder of a backup. A backup of a store is fetched first, with the backups that it
+// needs next to it. If files are named, only these files of the backup are fetched. Call done at the end,
+// which removes what was fetched.
 func (s *storeFlags) local(ctx context.Context, a *cli.App, address string, only ...string) (dir string, done func(), err error) {
 	if !isStore(address) {
 		return address, func() {}, nil
@@ -78,11 +79,27 @@ func (s *storeFlags) local(ctx context.Context, a *cli.App, address string, only
 		return "", nil, err
 	}
 	bars := backupBars{a: a}
-	err = store.Fetch(ctx, name, filepath.Join(work, name), bars.set, only...)
-	bars.done()
-	if err != nil {
-		done()
-		return "", nil, storeError(err)
+	defer bars.done()
+	for next := name; ; {
+		dir := filepath.Join(work, next)
+		if _, err := os.Stat(dir); err == nil { // damaged manifests name each other
+			break
+		}
+		err := store.Fetch(ctx, next, dir, bars.set, only...)
+		if errors.Is(err, backup.ErrNoBackup) && next != name { // the caller reads the chain and names the hole
+			break
+		}
+		var m backup.Manifest
+		if err == nil {
+			m, err = backup.ReadManifest(dir)
+		}
+		if err != nil {
+			done()
+			return "", nil, storeError(err)
+		}
+		if next = m.Base.Name; len(only) > 0 || next != filepath.Base(next) { // no base, or a damaged name
+			break
+		}
 	}
 	return filepath.Join(work, name), done, nil
 }
@@ -132,7 +149,7 @@ func storeError(err error) error {
 	switch {
 	case errors.Is(err, objects.ErrUnreachable):
 		return cli.WithCode(cli.ExitUnreachable, err)
-	case errors.Is(err, backup.ErrNoBackup), errors.Is(err, backup.ErrChanged), errors.Is(err, backup.ErrLater):
+	case isDamaged(err):
 		return cli.WithCode(cli.ExitNotVerified, err)
 	}
 	return err

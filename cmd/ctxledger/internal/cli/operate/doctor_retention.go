@@ -51,7 +51,7 @@ func remedyOf(s retention.State) string {
 	case s.Through >= s.First:
 		return "messages that may leave are still there; \"ctxledger retention run\" removes them or says why it cannot; see CtxledgerRetentionFails in the runbook"
 	case s.Kept == retention.ByBackup:
-		return "no backup has its oldest messages: run \"ctxledger backup create\""
+		return "no full backup has its oldest messages: run \"ctxledger backup create\""
 	}
 	return "no signed tree head has its oldest messages; see CtxledgerHeadsNotTaken in the runbook"
 }

@@ -96,7 +96,7 @@ messages to find repeats.`,
 	cmd.Flags().StringVar(&bytes, "bytes", "", "remove the oldest messages while a stream has more bytes, such as 20GiB")
 	cmd.Flags().DurationVar(&content, "content-age", 0, "remove content from the tables that is older, such as 2160h for 90 days")
 	cmd.Flags().StringToStringVar(&tenants, "tenant-content-age", nil, "another age for the content of a tenant, such as acme=2160h; 0s keeps it; may be repeated")
-	cmd.Flags().BoolVar(&after, "after-backup", false, "keep messages that no backup of \"ctxledger backup create\" has")
+	cmd.Flags().BoolVar(&after, "after-backup", false, "keep messages that no full backup of \"ctxledger backup create\" has")
 	cmd.Flags().BoolVar(&none, "none", false, "keep everything")
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
@@ -216,7 +216,7 @@ func stateOf(s retention.State) string {
 	from := fmt.Sprintf("begins at sequence %d of %s", s.First, s.FirstAt.UTC().Format(time.RFC3339))
 	reason := map[retention.Bound]string{
 		retention.ByPolicy: "it is within the limits", retention.ByCommit: "the next start of a projector reads the last commit again",
-		retention.ByHead: "no signed tree head has it", retention.ByBackup: "no backup has it",
+		retention.ByHead: "no signed tree head has it", retention.ByBackup: "no full backup has it",
 	}[s.Kept]
 	if s.Through < s.First {
 		return fmt.Sprintf("%s; nothing may leave: %s", from, reason)
