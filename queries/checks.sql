@@ -10,12 +10,11 @@
 --   check_name          text   the view with the details
 --   violations          count  number of rows in the view; 0 means no violation
 --   sessions            count  sessions with violations
---   example_session_id  id     one of these sessions
+--   example_session_id  id     first of these sessions by id
 --   problem             text   problem that one of the rows describes
 SELECT
     check_name, countIf(said != '') AS violations, uniqExactIf(session_id, said != '') AS sessions,
-    anyIf(session_id, said != '') AS example_session_id,
-    anyIf(said, said != '') AS problem
+    minIf(session_id, said != '' AND session_id != '') AS example_session_id, minIf(said, said != '') AS problem
 FROM
 (
     SELECT 'check_conservation' AS check_name, session_id, problem AS said

@@ -33,6 +33,7 @@ const (
 	Latest   Combination = "latest"   // time
 	OfLatest Combination = "oflatest" // the value of the row with the latest time
 	Five     Combination = "five"     // up to five of the texts, sorted
+	Least    Combination = "least"    // the first of the texts that are not empty
 )
 
 // OfSession reports whether the shard of the parameter session_id answers alone.
@@ -123,9 +124,9 @@ func parseCombine(text string, has func(string) bool) (map[string]Combination, e
 	combine := make(map[string]Combination)
 	for term := range strings.SplitSeq(text, ",") {
 		column, how, _ := strings.Cut(strings.TrimSpace(term), " ")
-		known := slices.Contains([]Combination{Sum, Earliest, Latest, OfLatest, Five}, Combination(how))
+		known := slices.Contains([]Combination{Sum, Earliest, Latest, OfLatest, Five, Least}, Combination(how))
 		if !has(column) || !known {
-			return nil, fmt.Errorf("%q is no column of the query with sum, earliest, latest, oflatest or five", term)
+			return nil, fmt.Errorf("%q is no column of the query with sum, earliest, latest, oflatest, five or least", term)
 		}
 		combine[column] = Combination(how)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/erasure"
+	"github.com/ctxledger/ctxledger/projector/recheck"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -49,8 +50,8 @@ func newPerson(r *shardRig) *person {
 	return p
 }
 
-// publish publishes a fact in a session. whose is the resource, or empty.
-func (p *person) publish(session, whose string, fact schema.Fact) schema.Message {
+// event returns the event of a fact in a session. whose is the resource, or empty.
+func (p *person) event(session, whose string, fact schema.Fact) *schema.Event {
 	p.t.Helper()
 	p.facts++
 	of := schema.Correlation{Tenant: "acme", SessionID: session, TurnID: "turn-" + session, ResourceID: whose}
@@ -58,7 +59,13 @@ func (p *person) publish(session, whose string, fact schema.Fact) schema.Message
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	m := e.Binary()
+	return e
+}
+
+// publish publishes the event of a fact.
+func (p *person) publish(session, whose string, fact schema.Fact) schema.Message {
+	p.t.Helper()
+	m := p.event(session, whose, fact).Binary()
 	p.send(m)
 	return m
 }
@@ -110,7 +117,7 @@ func (r *shardRig) erases() {
 		}
 	}
 	p.item(first, "user-812", "note-1", "lives in Rotterdam", "own text")
-	p.item(first, "user-1", "note-2", "is of another", "shared text")
+	p.item(first, "user-1", "note-2", "is of another in Rotterdam", "shared text")
 	repeated := p.item(second, "user-812", "note-3", "is of the person", "shared text")
 	p.send(repeated)
 	p.publish(second, "user-1", &schema.AssemblyCreated{AssemblyID: "a-1", CallID: "c-1", Target: "model", OrderedBlocks: []schema.Block{{Block: "b-1", ItemRefs: schema.Refs("note-3")}}})
@@ -158,13 +165,18 @@ func (r *shardRig) erases() {
 	p.sameErased()
 }
 
-// looksAgain re-checks all shards. The value of the first was redacted on the second, too.
+// looksAgain re-checks all shards and one machine. The value of the first was redacted on the second, too.
 func (p *person) looksAgain() {
 	p.t.Helper()
 	out, stderr, code := p.run("project", "--recheck")
 	if code != cli.ExitNotVerified || !strings.Contains(out, "note-1 of tenant acme holds a value that policy:p withholds") {
 		p.t.Errorf("the re-check ended with %d: %s%s", code, out, stderr)
 	}
+	again := recheck.Rechecker{Ledger: p.plain, Keys: cli.KeysIn(p.data)}
+	if done, err := again.Run(p.t.Context()); err != nil || done.Found != 2 {
+		p.t.Errorf("the re-check of one machine found %+v: %v", done, err)
+	}
+	p.sameOutput("check_redaction_reintroduced,2,", "query", "checks", "-o", "csv")
 }
 
 // revokes takes back both redactions of one value, which are on two shards.
@@ -205,6 +217,7 @@ func (p *person) sameErased() {
 	p.sameOutput(`"expired"`, "window", "--turn", "turn-"+p.sessions[1], "--session", p.sessions[1], "-o", "json")
 	p.sameOutput(",expired,", "why", "--turn", "turn-"+p.sessions[1], "--item", "note-3", "--session", p.sessions[1], "-o", "csv")
 	p.sameOutput("left Rotterdam", "query", "erasures")
+	p.sameOutput("check_redaction_reintroduced,0,", "query", "checks", "-o", "csv") // both redactions were revoked
 	key := strings.TrimSpace(p.must("proof", "keygen"))
 	for _, session := range p.sessions {
 		out := filepath.Join(p.data, "pack-"+session)

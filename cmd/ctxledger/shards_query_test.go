@@ -198,7 +198,6 @@ func TestQueryOnACluster(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"query", "checks"}, "query checks: this query does not work on a cluster yet"},
 		{[]string{"query", "model-usage"}, "query model-usage: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
 		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
@@ -217,6 +216,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameProofs()
 	r.sameQuarantine()
 	r.sameErasures(places[0], places[2])
+	r.sameChecks()
 	r.sameTail(places[0], places[2])
 	r.doctorLooksAtAllShards()
 	tail, _ := r.follow("--quarantined")
@@ -227,7 +227,7 @@ func TestQueryOnACluster(t *testing.T) {
 		t.Errorf("tail ended with %d: %s", code, &tail.stderr)
 	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"query", "checks"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"erase", "--subject", "user-812", "--reason", "r", "--policy-ref", "p", "--yes"}, {"redaction", "revoke", "r", "--reason", "r", "--policy-ref", "p"},
 		{"project", "--recheck"}, {"retention", "show"}, {"quarantine", "preview"},

@@ -147,3 +147,15 @@ func relationsIn(text string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// CheckStatement returns the statement of a check of sql/checks, by the name of its file. The statement
+// has the parameter tenant.
+func CheckStatement(name string) (string, bool) {
+	of := "check_" + name + "_of"
+	for _, d := range current().definitions {
+		if d.name == of {
+			return strings.TrimSpace(strings.TrimPrefix(d.text, createView+of+" AS")), true
+		}
+	}
+	return "", false
+}

@@ -9,6 +9,7 @@
 //
 // A query that counts the days back from the newest fact gets the newest fact of all shards. The
 // replay of a quarantined message may be on another shard than the message. Each shard gets those.
+// Checks that relate several sessions get what the other shards have of these; see checks.go.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
 // to read other servers. It holds one row of each shard; groups holds all rows. Queries that aggregate

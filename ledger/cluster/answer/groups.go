@@ -67,12 +67,24 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 			if later {
 				to[i] = row[i]
 			}
+		case queries.Least:
+			to[i] = least(to[i], row[i])
 		case queries.Five:
 			all := slices.Sorted(slices.Values(slices.Concat(to[i].([]string), row[i].([]string))))
 			all = slices.Compact(all)
 			to[i] = all[:min(len(all), 5)]
 		}
 	}
+}
+
+// least returns the lesser of two texts. NULL and an empty text are no texts.
+func least(a, b any) any {
+	x, _ := a.(string)
+	y, _ := b.(string)
+	if x == "" || y != "" && y < x {
+		return b
+	}
+	return a
 }
 
 // Columns implements [read.Rows].

@@ -46,6 +46,10 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	if err == nil {
 		q, bound, err = withReplays(ctx, shards, q, bound)
 	}
+	var each []map[string]string
+	if err == nil {
+		q, each, err = withChecks(ctx, shards, q, bound)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +59,14 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 			return nil, err
 		}
 		at = max(at, 0) // without facts any shard gives the answer of one machine
-		rows, err := turn.Query(ctx, shards.All()[at], q, bound, limits)
+		rows, err := turn.Query(ctx, shards.All()[at], q, each[at], limits)
 		if err != nil {
 			return nil, shards.Shards[at].Failed(err)
 		}
 		return &named{rows, shards.Shards[at]}, nil
 	}
-	answers, err := askAll(ctx, shards, func(ctx context.Context, l *ledger.Ledger) (read.Rows, error) {
-		return turn.Query(ctx, l, q, bound, limits)
+	answers, err := askAll(ctx, shards, func(ctx context.Context, at int, l *ledger.Ledger) (read.Rows, error) {
+		return turn.Query(ctx, l, q, each[at], limits)
 	})
 	if err != nil {
 		return nil, err
@@ -81,10 +85,10 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 }
 
 // askAll asks all shards at the same time. The answers name their shards in errors.
-func askAll(ctx context.Context, shards *cluster.Ledgers, ask func(context.Context, *ledger.Ledger) (read.Rows, error)) ([]read.Rows, error) {
+func askAll(ctx context.Context, shards *cluster.Ledgers, ask func(ctx context.Context, at int, l *ledger.Ledger) (read.Rows, error)) ([]read.Rows, error) {
 	answers := make([]read.Rows, len(shards.All()))
 	err := shards.Each(func(at int, l *ledger.Ledger) error {
-		rows, err := ask(ctx, l)
+		rows, err := ask(ctx, at, l)
 		if err == nil {
 			answers[at] = &named{rows, shards.Shards[at]}
 		}
@@ -161,6 +165,8 @@ func shardOf(ctx context.Context, shards *cluster.Ledgers, session string) (int,
 
 const (
 	headView = "FROM ledger_head"
+	// newestFact is the name of the parameter.
+	newestFact = "newest_fact"
 	// headGiven replaces the view by a parameter.
 	headGiven = "FROM (SELECT parseDateTime64BestEffortOrZero({newest_fact:String}, 9, 'UTC') AS recorded_at)"
 )
@@ -176,7 +182,12 @@ func withHead(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bou
 		return q, bound, err
 	}
 	q.SQL = strings.ReplaceAll(q.SQL, headView, headGiven)
-	return q, with(bound, "newest_fact", heads[newest(heads)].UTC().Format("2006-01-02 15:04:05.000000000")), nil
+	return q, with(bound, newestFact, formatHead(heads)), nil
+}
+
+// formatHead returns the last of the times as the value of newestFact.
+func formatHead(heads []time.Time) string {
+	return heads[newest(heads)].UTC().Format("2006-01-02 15:04:05.000000000")
 }
 
 // with returns the values with one more.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// numbered publishes an item of a session with a sequence, on the subject of another session.
+func (p *person) numbered(session, on string, sequence int64) {
+	p.t.Helper()
+	e := p.event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "numbered", ContextKind: "note"}})
+	e.Source, e.Sequence = "urn:test:numbered", &sequence
+	m := e.Binary()
+	m.Subject = strings.Replace(m.Subject, schema.Bucket(session), schema.Bucket(on), 1)
+	p.send(m)
+}
+
+// sameChecks compares the question checks with one machine. Facts of a session on one shard violate a rule
+// only because of facts on the other shard, and others do not violate one only because of these.
+func (r *shardRig) sameChecks() {
+	r.t.Helper()
+	p := newPerson(r)
+	first, second := p.sessions[0], p.sessions[1]
+	p.publish(first, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
+	p.item(first, "", "offer-1", "an offer", "")
+	p.publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "borrowed", BindingID: "resource:a", OfferedBy: "offer-1"}})
+	p.publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "nobodys", BindingID: "resource:none", OfferedBy: "none"}})
+	for session, fact := range map[string]schema.Fact{
+		first:  &schema.EnvelopeCreated{ContextID: "context-1", Scope: "session", Lifecycle: schema.LifecycleArchived},
+		second: &schema.ItemAdded{Item: schema.Item{ItemID: "unsealed"}},
+	} {
+		e := p.event(session, "", fact)
+		e.Source, e.ContextID = "urn:test:seals", "context-1"
+		p.send(e.Binary())
+	}
+	p.numbered(second, second, 1)
+	p.numbered(second, first, 2) // refused on the other shard
+	p.numbered(second, second, 3)
+	p.numbered("nowhere", first, 5)
+	p.numbered("nowhere", second, 9)
+	r.must("project", "--until-caught-up")
+	r.projectPlain(4)
+	for _, l := range []*ledger.Ledger{r.ledgers().All()[1], r.plain} { // a session that is quiet for two days
+		err := l.SQL(nil).Conn.Exec(r.t.Context(), `INSERT INTO events SELECT * REPLACE (
+			recorded_at - toIntervalDay(2) AS recorded_at, 'quiet' AS session_id, stream_seq + 1000000 AS stream_seq) FROM events WHERE source = 'urn:test:seals' AND event_type = 'context.item.added'`)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for _, says := range []string{
+		"check_references_elsewhere,2,1," + second + ",it names a resource of another run",
+		"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,",
+	} {
+		r.sameOutput(says, "query", "checks", "-o", "csv", "--param", "tenant=acme")
+	}
+	r.sameOutput("check_conservation", "query", "checks")
+}
