@@ -365,9 +365,9 @@ func TestRestoreOfRowsOfALaterCommit(t *testing.T) {
 	g.sameTables(digests)
 }
 
-// TestRestoreOfABackupUnderLoad: producers and a projector work while the backup is made. The
-// restored tables are those that a rebuild gives, each row is there once, and the log is the front
-// of the first log.
+// TestRestoreOfABackupUnderLoad: producers and a projector work while a full and an incremental backup
+// are made. The restored tables are those that a rebuild gives, each row is there once, and the log is
+// the front of the first log.
 func TestRestoreOfABackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -388,36 +388,46 @@ func TestRestoreOfABackupUnderLoad(t *testing.T) {
 		}
 	}()
 	f.await("events are projected", func() bool { return f.count("SELECT max(last_seq) FROM commits") > 100 })
-	before := f.stream().CachedInfo().State.LastSeq
-	dir := f.backedUp()
-	after := f.stream().CachedInfo().State.LastSeq
+	type made struct {
+		dir           string
+		before, after uint64 // the last sequence of the stream
+	}
+	var all []made
+	for _, create := range []func() string{f.backedUp, func() string { return f.incremented(all[0].dir) }} {
+		m := made{before: f.stream().CachedInfo().State.LastSeq}
+		m.dir = create()
+		m.after = f.stream().CachedInfo().State.LastSeq
+		all = append(all, m)
+	}
 	cancel()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	f.awaitLevel()
 	f.must(stop())
-	m, err := backup.ReadManifest(dir)
-	f.must(err)
-	g := newFixture(t)
-	done := g.restored(g.restore(dir))
-	last := done.Committed[schema.EventStream]
-	if last <= before || last > after {
-		t.Errorf("restored up to %d, want from %d to %d", last, before, after)
-	}
-	t.Logf("%d events while the backup was made, %d of them in it, %d after the tables", after-before, last-before, last-m.Streams[1].Committed)
-	got := g.rawRows()
-	for table, rows := range got {
-		if final := g.count("SELECT count() FROM " + table + " FINAL"); rows != final {
-			t.Errorf("%s has %d rows, %d of them differ", table, rows, final)
+	for _, made := range all {
+		m, err := backup.ReadManifest(made.dir)
+		f.must(err)
+		g := newFixture(t)
+		done := g.restored(g.restore(made.dir))
+		last := done.Committed[schema.EventStream]
+		if last <= made.before || last > made.after {
+			t.Errorf("restored up to %d, want from %d to %d", last, made.before, made.after)
 		}
-	}
-	again := g.rebuild()
-	again.CompareOnly, again.BatchMessages = true, 1000
-	g.rebuilt(again)
-	leaves := fmt.Sprintf("SELECT toString(groupArray(hex(hash))) FROM (SELECT hash FROM log_hashes FINAL WHERE stream_seq <= %d ORDER BY log_index)", last)
-	if fmt.Sprint(f.texts(leaves)) != fmt.Sprint(g.texts(leaves)) {
-		t.Error("the log is not the front of the first log")
+		t.Logf("%d events while the backup was made, %d of them in it, %d after the tables", made.after-made.before, last-made.before, last-m.Streams[1].Committed)
+		got := g.rawRows()
+		for table, rows := range got {
+			if final := g.count("SELECT count() FROM " + table + " FINAL"); rows != final {
+				t.Errorf("%s has %d rows, %d of them differ", table, rows, final)
+			}
+		}
+		again := g.rebuild()
+		again.CompareOnly, again.BatchMessages = true, 1000
+		g.rebuilt(again)
+		leaves := fmt.Sprintf("SELECT toString(groupArray(hex(hash))) FROM (SELECT hash FROM log_hashes FINAL WHERE stream_seq <= %d ORDER BY log_index)", last)
+		if fmt.Sprint(f.texts(leaves)) != fmt.Sprint(g.texts(leaves)) {
+			t.Error("the log is not the front of the first log")
+		}
 	}
 }
 

@@ -21,8 +21,9 @@ import (
 	"github.com/ctxledger/ctxledger/projector/backup"
 )
 
-// TestKilledBackups kills backups at moments that are spread over their duration. `backup list`
-// shows none of them, and the next backup is whole. CTXLEDGER_FAULTS=long kills 20.
+// TestKilledBackups kills backups at moments that are spread over their duration, full and incremental
+// ones in turns. `backup list` shows none of them, and the next backup is whole. CTXLEDGER_FAULTS=long
+// kills 20.
 func TestKilledBackups(t *testing.T) {
 	t.Parallel()
 	kills := 3
@@ -31,17 +32,20 @@ func TestKilledBackups(t *testing.T) {
 	}
 	data, target := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	up(t, data)
-	whole := func() time.Duration {
+	create := func(incremental bool) []string {
+		return []string{"backup", "create", target, "--data", data, fmt.Sprint("--incremental=", incremental)}
+	}
+	whole := func(incremental bool) time.Duration {
 		began := time.Now()
-		if stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", data); code != cli.ExitDone {
+		if stdout, stderr, code := ctxledger(t, create(incremental)...); code != cli.ExitDone {
 			t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
 		}
 		return time.Since(began)
 	}
-	took, done := whole(), 1
+	took, done := whole(false), 1
 	publishItems(t, data, 0, 2000)
 	for i := range kills {
-		p := command("backup", "create", target, "--data", data).begin(t)
+		p := command(create(i%2 == 1)...).begin(t)
 		time.Sleep(took * time.Duration(i+1) / time.Duration(kills+1))
 		if err := p.Process.Signal(syscall.SIGKILL); err != nil && !p.ended() {
 			t.Fatal(err)
@@ -54,10 +58,11 @@ func TestKilledBackups(t *testing.T) {
 			t.Fatalf("after kill %d: listed %d backups, want %d: %v", i, len(list), done, err)
 		}
 	}
-	whole()
+	whole(true)
+	whole(false)
 	list, err := backup.List(target)
-	if err != nil || len(list) != done+1 {
-		t.Fatalf("listed %d backups, want %d: %v", len(list), done+1, err)
+	if err != nil || len(list) != done+2 {
+		t.Fatalf("listed %d backups, want %d: %v", len(list), done+2, err)
 	}
 	for _, l := range list {
 		if _, err := backup.Verify(t.Context(), l.Dir, nil); err != nil {
@@ -114,7 +119,7 @@ func keysFor(t *testing.T, dir, data string, identity *age.X25519Identity) {
 	}
 }
 
-// TestRestoreOnAnotherMachine restores a backup on a new `up` with the old keys, while it is killed
+// TestRestoreOnAnotherMachine restores an incremental backup on a new `up` with the old keys, while it is killed
 // at moments that are spread over its duration, once with the machine. The new ledger answers as the old one, its log has the
 // same head, and it goes on.
 func TestRestoreOnAnotherMachine(t *testing.T) {
@@ -124,7 +129,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	count := func(data string, want int) {
 		t.Helper()
 		for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
-			rows := askCLI(t, data, "--sql", "SELECT count() AS n FROM recorded_events")
+			rows := askCLI(t, data, "--sql", "SELECT count() AS n FROM recorded_events WHERE event_type = 'context.log.appended'")
 			if fmt.Sprint(rows[0]["n"]) == fmt.Sprint(want) {
 				return
 			}
@@ -133,20 +138,30 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 			}
 		}
 	}
-	publishItems(t, old, 0, 2000)
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json", "--recipient", identity.Recipient().String())
-	if code != cli.ExitDone {
-		t.Fatalf("backup ended with %d\n%s%s", code, stdout, stderr)
+	pack := filepath.Join(t.TempDir(), "pack")
+	for i := range 2 {
+		publishItems(t, old, i*1000, i*1000+1000)
+		count(old, i*1000+1000)
+		if i == 0 {
+			if _, stderr, code := ctxledger(t, "evidence", "export", "--session", "s-1", "--out", pack, "--data", old); code != cli.ExitDone {
+				t.Fatalf("export ended with %d: %s", code, stderr)
+			}
+		}
+		stdout, stderr, code := ctxledger(t, "backup", "create", target, "--data", old, "-o", "json", "--recipient", identity.Recipient().String(), fmt.Sprint("--incremental=", i > 0))
+		if code != cli.ExitDone {
+			t.Fatalf("backup %d ended with %d\n%s%s", i, code, stdout, stderr)
+		}
 	}
 	list, err := backup.List(target)
-	if err != nil || len(list) != 1 {
+	if err != nil || len(list) != 2 || list[1].Base.Name != list[0].Name {
 		t.Fatal(list, err)
 	}
-	restore := []string{"backup", "restore", list[0].Dir, "--data"}
+	dir := list[1].Dir
+	restore := []string{"backup", "restore", dir, "--data"}
 	if _, stderr, code := ctxledger(t, append(restore, old)...); code != cli.ExitDone || stderr != "" {
 		t.Errorf("the old installation said %d %s", code, stderr)
 	}
@@ -156,7 +171,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 		t.Errorf("an installation with other keys said %d %s", code, stderr)
 	}
 
-	keysFor(t, list[0].Dir, data, identity)
+	keysFor(t, dir, data, identity)
 	machine, _ := beginUp(t, data)
 	for i := range 3 {
 		p := command(append(restore, data)...).begin(t)
@@ -189,6 +204,10 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 			t.Fatalf("proof checkpoint ended with %d: %s", code, stderr)
 		}
 		return strings.Join(strings.SplitN(stdout, "\n", 4)[:3], "\n")
+	}
+	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data) // up has found it
+	if stdout, stderr, code := ctxledger(t, "evidence", "verify", pack, "--key", strings.TrimSpace(key)); code != cli.ExitDone {
+		t.Errorf("the verification of an old pack ended with %d\n%s%s", code, stdout, stderr)
 	}
 	publishItems(t, data, 2000, 2500)
 	count(data, 2500)

@@ -48,6 +48,43 @@ func TestABackupTakesFewCopies(t *testing.T) {
 	}
 }
 
+// TestAnIncrementalBackupTakesItsShare: an incremental backup of a tenth of the messages takes at most half
+// as long as the full one. It measures, and runs only with CTXLEDGER_MEASURE.
+func TestAnIncrementalBackupTakesItsShare(t *testing.T) {
+	if os.Getenv("CTXLEDGER_MEASURE") == "" {
+		t.Skip("measures: set CTXLEDGER_MEASURE")
+	}
+	in, target := install(t), t.TempDir()
+	in.fill(t)
+	const rounds, later = 5, 10_000
+	for range rounds {
+		began := time.Now()
+		full, err := in.create(target).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(began)
+		for range later {
+			if _, err := in.js.PublishAsync("ctx.v1.acme.runtime.p00.turn.started", make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-in.js.PublishAsyncComplete()
+		c := in.create(target)
+		c.Base = filepath.Join(target, full.Name)
+		began = time.Now()
+		m, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := time.Since(began)
+		t.Logf("%d messages: full backup %v, %d MB; %d later ones: incremental backup %v, %d KB", full.Streams[1].Last, took, full.Bytes()>>20, later, share, m.Bytes()>>10)
+		if share > took/2 {
+			t.Errorf("the incremental backup takes %v, want at most half of %v", share, took)
+		}
+	}
+}
+
 // fill stores 100 MB of messages, and 200 MB of rows that do not compress.
 func (in installation) fill(t *testing.T) {
 	t.Helper()
