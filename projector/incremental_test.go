@@ -306,6 +306,10 @@ func TestIncrementalBackupsThatAreRefused(t *testing.T) {
 	g.publishAll(3000)
 	g.must(g.run(g.guarded(new(logbook))))
 	refused("another history", backup.ErrOtherBase, g.increment(base))
+	m, err := backup.ReadManifest(base)
+	f.must(err)
+	g.must(g.stream().DeleteMsg(t.Context(), m.Streams[1].Last)) // its time cannot be compared any more
+	refused("another log", backup.ErrOtherBase, g.increment(base))
 	g.incremented(g.incremented(full))
 
 	damaged := filepath.Join(t.TempDir(), filepath.Base(full))
@@ -313,10 +317,12 @@ func TestIncrementalBackupsThatAreRefused(t *testing.T) {
 	f.must(os.WriteFile(filepath.Join(damaged, "manifest.json"), []byte("{}"), 0o600))
 	refused("a changed base", backup.ErrChanged, f.increment(damaged))
 
-	// No condition of the retention: messages leave that only the streams of the full backup have.
-	f.publishAll(4000)
-	f.must(f.run(f.guarded(new(logbook))))
-	f.retained(retention.Policy{Bytes: 1})
+	// A message leaves that only the stream of the incremental backup has.
+	m, err = backup.ReadManifest(full)
+	f.must(err)
+	f.purge(m.Streams[1].Committed + 1)
+	base = f.incremented(base)
+	f.purge(m.Streams[1].Committed + 2)
 	refused("a purged stream", backup.ErrPurged, f.increment(base))
 	again := f.backedUp()
 	f.incremented(again)
