@@ -305,3 +305,49 @@ func TestAFullTarget(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBasesThatAreRefused: a base of other columns or of an older server, and a full target. Nothing is left.
+func TestBasesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	in, target := install(t), t.TempDir()
+	in.publish(t, 20, 12)
+	full, err := in.create(target).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(target, full.Name)
+	refused := func(want error, target string, change func(*Manifest)) {
+		t.Helper()
+		m := full
+		m.Files = slices.Clone(full.Files)
+		change(&m)
+		if err := m.write(dir); err != nil {
+			t.Fatal(err)
+		}
+		c := in.create(target)
+		c.Base = dir
+		if _, err := c.Run(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%v instead of %v", err, want)
+		}
+		if exists(filepath.Join(target, partialFolder)) {
+			t.Errorf("%v: something is left", want)
+		}
+	}
+	refused(ErrUpgraded, target, func(m *Manifest) { m.Migration = "0001_earlier" })
+	refused(ErrFormat, target, func(m *Manifest) {
+		at := slices.IndexFunc(m.Files, func(f File) bool { return f.Path == "streams/CTX/stream.arc.s2" })
+		m.Files[at].Path = "streams/CTX/stream.tar.s2"
+	})
+	refused(ErrLater, target, func(m *Manifest) { m.Format = Format + 1 })
+	refused(ErrChanged, target, func(m *Manifest) { m.Base = Base{Name: "../" + full.Name, SHA256: "x"} })
+	small := embeddedtest.SmallDisk(t, 8)
+	if err := os.WriteFile(filepath.Join(small, "other"), make([]byte, 32<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the small disk is not full: %v", err)
+	}
+	refused(ErrFull, small, func(*Manifest) {})
+	c := in.create(target)
+	c.Base = dir
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
