@@ -42,6 +42,7 @@ type Batch struct {
 	replays    column.Rows[row.Replay]
 	logHashes  column.Rows[logRow]
 	told       map[toldSession]bool
+	toldLast   toldSession // the last one that told received
 	// Rules is the version of the rules that made the rows. The zero value is NewestRules.
 	Rules Rules
 	// Log is the transparency log with the batch's leaves. The zero Log means no log.
@@ -81,6 +82,7 @@ func (b *Batch) tables() []column.Table {
 func (b *Batch) Reset(r Range) {
 	b.Range, b.Log, b.Rules = r, Log{}, 0
 	clear(b.told)
+	b.toldLast = toldSession{}
 	for _, t := range b.tables() {
 		t.Reset()
 	}

@@ -15,12 +15,12 @@ import (
 // TestALongAnswerIsRead: an answer can take longer than the read timeout if data keeps arriving.
 func TestALongAnswerIsRead(t *testing.T) {
 	t.Parallel()
-	l, err := open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 500 * time.Millisecond })
+	l, err := open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 1500 * time.Millisecond })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	rows, err := l.conn.Query(t.Context(), "SELECT sleepEachRow(0.1) FROM numbers(20) SETTINGS max_block_size = 1")
+	rows, err := l.conn.Query(t.Context(), "SELECT sleepEachRow(0.14) FROM numbers(20) SETTINGS max_block_size = 1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestALongAnswerIsRead(t *testing.T) {
 	if err := rows.Err(); err != nil || n != 20 {
 		t.Errorf("%d rows of 20: %v", n, err)
 	}
-	time.Sleep(time.Second) // an idle connection is reused
+	time.Sleep(2 * time.Second) // an idle connection is reused
 	if err := l.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -20,15 +20,17 @@ import (
 // toldSession is a session with facts of a telling, see [telling.Telling].
 type toldSession struct{ tenant, session string }
 
-// tells notes the session of a fact whose source names a telling. Most sources do not.
+// tells notes the session of a fact whose source names a telling. Most sources do not, and most facts
+// are of the session of the fact before.
 func (b *Batch) tells(e *schema.Event, tenant string) {
-	if !strings.HasPrefix(e.Source, telling.ImportSource) || !strings.Contains(e.Source, ";") {
+	of := toldSession{tenant, e.SessionID}
+	if of == b.toldLast || !strings.HasPrefix(e.Source, telling.ImportSource) || !strings.Contains(e.Source, ";") {
 		return
 	}
 	if b.told == nil {
 		b.told = make(map[toldSession]bool)
 	}
-	b.told[toldSession{tenant, e.SessionID}] = true
+	b.told[of], b.toldLast = true, of
 }
 
 // toldSource is a source that tells a log, and what is stored of it.

@@ -306,7 +306,12 @@ func mayHaveMalformedDigest(data []byte) bool {
 // the key, and 64 lower-case hexadecimal digits.
 func isKeyedDigest(text string) bool {
 	key, sum, ok := strings.Cut(strings.TrimPrefix(text, keyedDigest), ":")
-	return ok && key != "" && strings.Trim(key, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") == "" && form.LowerHex(sum, 64)
+	for i := range len(key) {
+		if c := key[i]; !plainTokenByte(c) && c != '.' {
+			return false
+		}
+	}
+	return ok && key != "" && form.LowerHex(sum, 64)
 }
 
 // malformedDigests finds the members of v that hold a malformed keyed digest.

@@ -202,11 +202,11 @@ func printable(s string) bool {
 // validSource reports whether s is a URI-reference.
 func validSource(s string) bool { return plainURN(s) || types.ParseURIRef(s) != nil }
 
-// plainURN recognises the most common form of a source without a parser.
+// plainURN recognises the most common forms of a source without a parser.
 func plainURN(s string) bool {
 	name, urn := strings.CutPrefix(s, "urn:")
 	for i := range len(name) {
-		if c := name[i]; !plainTokenByte(c) && c != ':' && c != '.' {
+		if c := name[i]; !plainTokenByte(c) && c != ':' && c != '.' && c != ';' && c != '=' {
 			return false
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/types"
+	"pgregory.net/rapid"
+
 	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
@@ -319,4 +322,15 @@ func TestReadMessageIsBoth(t *testing.T) {
 	if read == 0 {
 		t.Error("no message was read")
 	}
+}
+
+// TestPlainSourcesAreReferences: what the quick test takes for a source, the parser takes, too.
+func TestPlainSourcesAreReferences(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		source := "urn:" + rapid.StringMatching(`[a-zA-Z0-9:;=._%/?#-]{0,20}`).Draw(t, "source")
+		if plainURN(source) && types.ParseURIRef(source) == nil {
+			t.Fatalf("%q is no URI reference", source)
+		}
+	})
 }

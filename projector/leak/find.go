@@ -109,7 +109,7 @@ func (w *Values) harmful(e decode.Event) (decode.Event, bool) {
 		own.Learn(value)
 	}
 	set := own.Of(nil, nil)
-	if set.standBare(schema.Words()) {
+	if set.inWords() {
 		e.Violations = schema.Violations{{
 			Code: schema.CodeRedactedWord, Pointer: "/data/fingerprints", Found: "the fingerprint of a word of the contract, which every event holds",
 			Fix: "withhold the secret itself, not a name or a word of the contract",

@@ -264,6 +264,18 @@ func (w Set) standBare(b []byte) bool {
 	return false
 }
 
+// inWords reports whether a withheld value stands in the words of the contract.
+func (w Set) inWords() bool {
+	for _, values := range w {
+		for _, e := range values.entries {
+			if e.scanner.InWords() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // scan appends the values in t. A value has its place in the received bytes, or whole if that
 // is not nil.
 func (w Set) scan(found []span, t *text, whole *span) []span {

@@ -9,10 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/ctxledger/ctxledger/schema"
 	"io"
 	"log/slog"
 	"math/bits"
+	"sync"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // ErrKey means that a key cannot make fingerprints. ErrKey is permanent.
@@ -46,6 +48,7 @@ type material struct {
 	secret []byte
 	// table[i][b] is the share of byte b at place i of a window in its roll: (b+1)*B^(7-i).
 	table [Prefix][256]uint64
+	words func() *rolls // of all windows of [schema.Words], made when first asked for
 }
 
 // prime is p.
@@ -66,6 +69,13 @@ func New(k schema.Key) (Hasher, error) {
 		}
 		power = mulmod(power, base)
 	}
+	keys.words = sync.OnceValue(func() *rolls {
+		all, words := new(rolls), schema.Words()
+		for start := range len(words) - Prefix + 1 {
+			all.add(keys.roll(words[start : start+Prefix]))
+		}
+		return all
+	})
 	return Hasher{get: func() *material { return keys }}, nil
 }
 

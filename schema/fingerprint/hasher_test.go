@@ -174,3 +174,26 @@ func BenchmarkFingerprintScan(b *testing.B) {
 		})
 	}
 }
+
+// TestInWordsIsAScanOfTheWords draws values that stand in the words of the contract, begin like one, or
+// have nothing of them.
+func TestInWordsIsAScanOfTheWords(t *testing.T) {
+	t.Parallel()
+	f := fingerprinter(t, 7)
+	words := schema.Words()
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.IntRange(0, len(words)-Prefix).Draw(t, "start")
+		value := bytes.Clone(words[start : start+rapid.IntRange(Prefix, min(40, len(words)-start)).Draw(t, "length")])
+		if place := rapid.IntRange(-1, len(value)-1).Draw(t, "changed"); place >= 0 {
+			value[place]++
+		}
+		fp, _ := f.Of(value)
+		s, err := f.Scanner([]schema.Fingerprint{fp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.InWords(), bytes.Contains(words, value); got != want {
+			t.Fatalf("%q: %v, want %v", value, got, want)
+		}
+	})
+}

@@ -6,8 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/ctxledger/ctxledger/schema"
 	"strconv"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Match is the place of a fingerprinted value in a text.
@@ -22,10 +23,14 @@ type Scanner struct {
 	get    func() *material
 	count  int
 	byRoll map[uint64][]target
-	// maybe is a bit set of the lowest 16 bits of every roll in byRoll. Most windows of a text
-	// therefore need no look-up in the map.
-	maybe [1 << 10]uint64
+	maybe  rolls // those in byRoll. Most windows of a text therefore need no look-up in the map.
 }
+
+// rolls is a bit set of the lowest 16 bits of rolls. A roll that was not added may seem to be there.
+type rolls [1 << 10]uint64
+
+func (r *rolls) add(roll uint64)      { r[roll>>6&1023] |= 1 << (roll & 63) }
+func (r *rolls) has(roll uint64) bool { return r[roll>>6&1023]>>(roll&63)&1 != 0 }
 
 type target struct {
 	index  int
@@ -63,7 +68,7 @@ func (s *Scanner) Add(fp schema.Fingerprint) error {
 	}
 	roll := sealed ^ s.get().seal(whole)
 	s.byRoll[roll] = append(s.byRoll[roll], target{index: s.count, length: int(fp.Length), hmac: whole})
-	s.maybe[roll>>6&1023] |= 1 << (roll & 63)
+	s.maybe.add(roll)
 	s.count++
 	return nil
 }
@@ -80,11 +85,23 @@ func (s *Scanner) Scan(text []byte) []Match {
 		_ = w[7]
 		roll := table[0][w[0]] + table[1][w[1]] + table[2][w[2]] + table[3][w[3]] +
 			table[4][w[4]] + table[5][w[5]] + table[6][w[6]] + table[7][w[7]]
-		if roll = reduce(roll); s.maybe[roll>>6&1023]>>(roll&63)&1 != 0 {
+		if roll = reduce(roll); s.maybe.has(roll) {
 			out = s.verify(out, roll, text, start)
 		}
 	}
 	return out
+}
+
+// InWords reports whether a value stands in the words of the contract, see [schema.Words]. Their rolls
+// are kept with the key, so that most scanners need not scan them.
+func (s *Scanner) InWords() bool {
+	words := s.get().words()
+	for roll := range s.byRoll {
+		if words.has(roll) {
+			return len(s.Scan(schema.Words())) > 0
+		}
+	}
+	return false
 }
 
 // verify appends the values that begin at start, where the prefix has the hash roll.

@@ -48,12 +48,20 @@ func isHex(c byte) bool {
 // LowerHex reports whether s has n lower-case hexadecimal digits.
 func LowerHex(s string, n int) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if !lowerHex[s[i]] {
 			return false
 		}
 	}
 	return len(s) == n
 }
+
+// lowerHex tells the digits apart without a branch, which digests would take at random.
+var lowerHex = func() (is [256]bool) {
+	for _, c := range []byte("0123456789abcdef") {
+		is[c] = true
+	}
+	return is
+}()
 
 // Blank reports whether a text has nothing to read: only white space, and characters without width.
 func Blank(s string) bool {
