@@ -91,3 +91,16 @@ func Prepare(ctx context.Context, c *Client, fact schema.Fact, ids schema.Correl
 	}
 	return events, nil
 }
+
+// Withholds reports whether a text has a value that the client withholds, or one that its detector finds.
+// Such a text must not be stored beside its fact. The client withholds a found value from then on. The
+// error is a [*WorkError] of the detector.
+func Withholds(ctx context.Context, c *Client, text string) (bool, error) {
+	guard := c.withheld.guard()
+	if len(guard.Check(text)) > 0 {
+		return true, nil
+	}
+	found, err := c.withheld.detectIn(ctx, text)
+	c.withheld.add(guard, found)
+	return len(found) > 0, err
+}

@@ -280,9 +280,15 @@ func (w *withheld) detect(ctx context.Context, e *schema.Event, masked []byte) (
 	if w.detector == nil || e.EventType() == schema.TypeRedactionApplied {
 		return nil, nil
 	}
-	return work(ctx, func(ctx context.Context) ([]redact.Value, error) {
-		return w.detector.Detect(ctx, texts(masked)), nil
-	})
+	return w.detectIn(ctx, texts(masked))
+}
+
+// detectIn returns the secrets that the detector finds in a text.
+func (w *withheld) detectIn(ctx context.Context, text string) ([]redact.Value, error) {
+	if w.detector == nil {
+		return nil, nil
+	}
+	return work(ctx, func(ctx context.Context) ([]redact.Value, error) { return w.detector.Detect(ctx, text), nil })
 }
 
 // add withholds the values that were found in a fact, from now on. It returns the guard for this

@@ -37,6 +37,8 @@ type Config struct {
 	Counter *window.Counter
 	// StoreText stores readable texts inline.
 	StoreText bool
+	// Texts stores the texts that do not fit into their facts, if StoreText is set. Nil leaves them out.
+	Texts Texts
 	// Titles makes the titles of tool calls, results and prompts. Nil leaves the words of a request out
 	// of titles.
 	Titles *title.Maker

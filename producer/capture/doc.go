@@ -17,7 +17,9 @@
 //
 // Of the headers only the session, the request id and the user agent are read. A credential of
 // a request is kept in memory as a value to withhold, and reaches no fact. Texts are stored only
-// with Config.StoreText; digests, sizes and token counts always.
+// with Config.StoreText; digests, sizes and token counts always. A text that does not fit into its
+// fact goes to Config.Texts before the fact is sent. If it cannot be stored there, or has a withheld
+// value, the fact does not name it.
 //
 // # What is durable
 //

@@ -31,7 +31,7 @@ func (r *Recorder) record(t *Tap) error {
 	next := session.Clone()
 	call := observe.Call{
 		At: t.at, Agent: t.head.agent, RequestID: t.head.requestID, Fidelity: schema.FidelityWire,
-		Altered: r.config.Altered, Partial: partial, StoreText: r.config.StoreText, Titles: r.config.Titles,
+		Altered: r.config.Altered, Partial: partial, StoreText: r.config.StoreText, LargeText: r.config.Texts != nil, Titles: r.config.Titles,
 	}
 	if t.reported {
 		call.Fidelity, call.Altered, call.Telling = schema.FidelityReported, false, ":reported"
@@ -54,6 +54,7 @@ func (r *Recorder) record(t *Tap) error {
 		r.drop()
 		return err
 	}
+	r.texts.settle(r.config.Transport)
 	r.counts.recorded.Add(1)
 	r.counts.facts.Add(int64(len(messages)))
 	r.remember(next.ID, facts)
@@ -111,10 +112,7 @@ func (r *Recorder) send(s *observe.Session, messages []schema.Message) (waits, e
 func (r *Recorder) events(s *observe.Session, f *observe.Fact) []*schema.Event {
 	ids := f.IDs
 	ids.Tenant = r.config.Tenant
-	list, err := r.prepare(f.Fact, ids)
-	if err != nil && f.Reduced != nil {
-		list, err = r.prepare(f.Reduced, ids)
-	}
+	list, err := r.fit(f, ids)
 	if err != nil {
 		r.refuse(f.EventType(), err)
 		return nil
@@ -130,6 +128,22 @@ func (r *Recorder) events(s *observe.Session, f *observe.Fact) []*schema.Event {
 		e.ID = uuid.NewSHA1(namespace, []byte(strings.Join(parts, "\x00"))).String()
 	}
 	return list
+}
+
+// fit returns the events of a fact with its text, if an event holds it. A larger text is stored beside its
+// fact, or left out.
+func (r *Recorder) fit(f *observe.Fact, ids schema.Correlation) ([]*schema.Event, error) {
+	list, err := r.prepare(f.Fact, ids)
+	if f.Reduced != nil {
+		if err == nil {
+			return list, nil
+		}
+		list, err = r.prepare(f.Reduced, ids)
+	}
+	if err != nil || f.Large == nil || r.texts.store(f) {
+		return list, err
+	}
+	return r.prepare(f.Unnamed(), ids)
 }
 
 func (r *Recorder) prepare(fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {

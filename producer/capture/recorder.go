@@ -33,6 +33,7 @@ type Recorder struct {
 	counts      counts
 	last        atomic.Pointer[Window]
 	backlog     backlog
+	texts       beside // for the worker only
 
 	conversations conversations
 }
@@ -81,6 +82,7 @@ func Open(ctx context.Context, c Config) (*Recorder, error) {
 	if len(c.Keys.Keys) > 0 {
 		content = c.Keys.Keys[0] // as imports: a repeated text has one digest
 	}
+	r.texts = beside{to: c.Texts, client: r.client, log: c.Log}
 	r.reader = observe.Reader{
 		Equality: c.Keys.Equality(), Yield: runtime.Gosched,
 		Count: func(model, text string) (int64, string) {

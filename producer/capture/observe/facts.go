@@ -35,7 +35,7 @@ func (o *observation) items(list []seen) {
 		if b.from.Readable() {
 			size = int64(len(b.from.Text))
 			item.ContentMode = schema.ContentRef
-			item.ContentRef = schema.Ref("urn:ctxledger:capture:" + b.Item)
+			item.ContentRef = ownRef(b.Item)
 			if o.r.Content != nil {
 				item.ContentDigest = o.r.Content(b.from.Text)
 			}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -39,6 +40,16 @@ type Fact struct {
 	// unless [Call].LargeText is set.
 	Large []byte
 }
+
+// Unnamed returns the fact of a large text without the text's name, for a text that is not stored.
+func (f *Fact) Unnamed() schema.Fact {
+	item := *cmp.Or(f.Reduced, f.Fact).(*schema.ItemAdded)
+	item.ContentRef = ownRef(item.ItemID)
+	return &item
+}
+
+// ownRef refers to content that is not stored.
+func ownRef(item string) schema.Ref { return schema.Ref("urn:ctxledger:capture:" + item) }
 
 // observation is one exchange on its way into facts.
 type observation struct {

@@ -38,7 +38,8 @@ one is used, and a line reports it. "ctxledger up" records on this port, too; us
 capture for further providers, for text, and for a ledger that runs elsewhere.
 
 No header but the session, the request id and the user agent is read; credentials are
-never recorded. Text is stored only with --store-text. In the ledger of "ctxledger up",
+never recorded. Text is stored only with --store-text, and a text of 64 KiB or more only
+if NATS can be reached and no secret is found in it. In the ledger of "ctxledger up",
 titles name a tool's argument or a prompt's first words, without secrets; --titles=false
 leaves them out. When the ledger is away, facts wait in an outbox in the data folder. An
 agent never waits for it.

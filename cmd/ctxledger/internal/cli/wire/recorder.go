@@ -51,6 +51,7 @@ type recording struct {
 	box       *outbox.Outbox
 	nc        *nats.Conn
 	publisher *publish.Publisher
+	texts     *lateTexts
 	folder    string
 }
 
@@ -121,10 +122,11 @@ func open(ctx context.Context, a *cli.App, address string, flags recordFlags, al
 	if err != nil {
 		return nil, err
 	}
+	r.texts = &lateTexts{nc: r.nc, js: js, tenant: flags.tenant, ring: ring}
 	r.Recorder, err = capture.Open(ctx, capture.Config{
 		Transport: publish.NewOutboxTransport(r.publisher, 0), Instance: r.box.Instance(), Tenant: flags.tenant, Keys: ring,
-		Folder: filepath.Join(r.folder, "sessions"), Marks: marks, Detector: rules, StoreText: flags.storeText, Titles: titles, Altered: altered,
-		Log: a.Log(),
+		Folder: filepath.Join(r.folder, "sessions"), Marks: marks, Detector: rules, StoreText: flags.storeText, Texts: r.texts,
+		Titles: titles, Altered: altered, Log: a.Log(),
 	})
 	return r, err
 }
@@ -168,7 +170,9 @@ func (r *recording) end(ctx context.Context) {
 	}
 	if r.nc.IsConnected() {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), streamPatience)
-		_ = r.publisher.Flush(within)
+		if r.publisher.Flush(within) == nil {
+			_ = r.texts.Settle(within) // a text that is not settled is removed only if a sweep began at the same moment
+		}
 		cancel()
 	}
 	counts := r.Counts()

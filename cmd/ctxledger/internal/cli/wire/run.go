@@ -49,7 +49,8 @@ folder, one is started and stopped again. When the ledger fails, facts wait in a
 in the data folder. The agent never waits for it. Standard error has the address of
 the session's page first, and the last window as a bar at the end.
 
-Text is stored only with --store-text; credentials are never recorded. In the ledger of
+Text is stored only with --store-text, and a text of 64 KiB or more only if NATS can be
+reached and no secret is found in it. Credentials are never recorded. In the ledger of
 "ctxledger up", titles name a tool's argument or a prompt's first words, without secrets;
 --titles=false leaves them out. Calls by WebSocket are recorded for the OpenAI Responses API. Other connections that change
 their protocol pass unread; they are counted.`,

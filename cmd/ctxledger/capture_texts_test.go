@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
+	"github.com/ctxledger/ctxledger/projector/streamio"
+)
+
+// beginCapture starts `capture` with the provider "local", and returns its base URL.
+func beginCapture(t *testing.T, data, upstream string, more ...string) string {
+	t.Helper()
+	p := command(append([]string{"capture", "--listen", "127.0.0.1:0", "--upstream", "local=" + upstream, "--data", data}, more...)...)
+	r, w := io.Pipe()
+	p.Stdout = w
+	p.begin(t)
+	go func() {
+		<-p.done
+		w.Close()
+	}()
+	said := bufio.NewReader(r)
+	for {
+		line, err := said.ReadString('\n')
+		if err != nil {
+			t.Fatalf("capture says %q last, %v", line, err)
+		}
+		if base := strings.TrimSpace(line); strings.HasSuffix(base, "/local") {
+			go func() { _, _ = io.Copy(io.Discard, said) }()
+			return base
+		}
+	}
+}
+
+// askModel sends one message to a model.
+func askModel(t *testing.T, base, text string) {
+	t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"model":"gpt-5","messages":[{"role":"user","content":%s}]}`, quoted)
+	response, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if said, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", response.StatusCode, err, said)
+	}
+}
+
+// TestCaptureLargeTexts: with --store-text, a text that does not fit into its event is stored beside it,
+// encrypted, and is removed with its session. A text with a secret is left out.
+func TestCaptureLargeTexts(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	r := newTextRig(t)
+	answer := modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("yes")}, Usage: modelserver.Usage{Input: 50, Output: 1}}
+	server := modelserver.New(t, modelserver.Sequence(answer, answer))
+	base := beginCapture(t, r.data, server.URL, "--store-text")
+
+	askModel(t, base, r.text)
+	const count = `SELECT countIf(startsWith(content_ref, 'urn:ctxledger:text:')), countIf(startsWith(content_ref, 'urn:ctxledger:capture:')) FROM item_versions`
+	awaitRow(t, r.data, count, "1,0")
+	if _, plain := r.stored(); plain {
+		t.Error("the bucket has the text in the clear")
+	}
+	if said := r.must("window", "--last", "--text"); !strings.Contains(said, r.text) {
+		t.Errorf("the text is not shown whole: %d bytes", len(said))
+	}
+	session := fmt.Sprint(askCLI(t, r.data, "--sql", "SELECT any(session_id) AS s FROM item_versions")[0]["s"])
+
+	askModel(t, base, strings.Repeat("Nothing. ", 9000)+"aws_access_key_id = AKIA"+"Z7VRSQ5TJN2XMLKP")
+	awaitRow(t, r.data, count, "1,1")
+	if said := r.erase(session); !strings.Contains(said, "and 1 text in "+streamio.TextsBucket) {
+		t.Errorf("the erasure said %s", said)
+	}
+	if messages, _ := r.stored(); messages != 0 {
+		t.Errorf("the bucket has %d messages after the erasure", messages)
+	}
+}
