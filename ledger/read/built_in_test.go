@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -28,21 +29,19 @@ func TestBuiltInListIsThePublishedOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var published map[string]struct {
-		Input     float64 `json:"input_cost_per_token"`
-		Read      float64 `json:"cache_read_input_token_cost"`
-		Write     float64 `json:"cache_creation_input_token_cost"`
-		WriteHour float64 `json:"cache_creation_input_token_cost_above_1hr"`
-		Output    float64 `json:"output_cost_per_token"`
-		MaxInput  float64 `json:"max_input_tokens"`
-		MaxOutput float64 `json:"max_output_tokens"`
-	}
+	var published map[string]map[string]any
 	if err := json.Unmarshal(text, &published); err != nil {
 		t.Fatal(err)
 	}
+	members := []string{
+		"input_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost", "cache_creation_input_token_cost_above_1hr",
+		"output_cost_per_token",
+	}
 	c := newCorpus(t)
 	l := c.write()
-	list := rows(t, l, "SELECT model, toJSONString([input, cache_read, cache_write, cache_write_1h, output, max_input_tokens, max_output_tokens]) FROM built_in_models ORDER BY model", nil)
+	list := rows(t, l, `SELECT model,
+		toJSONString([input, cache_read, cache_write, cache_write_1h, output, max_input_tokens, max_output_tokens, above[1], above[2], above[3], above[4], above[5]]),
+		step FROM built_in_models ORDER BY model`, nil)
 	if len(list) < 20 {
 		t.Fatalf("the list has %d models", len(list))
 	}
@@ -55,12 +54,48 @@ func TestBuiltInListIsThePublishedOne(t *testing.T) {
 		if _, ok := published[name]; !ok {
 			name += "-20250514" // the file has this model with its date only
 		}
-		p := published[name]
-		for i, want := range []float64{p.Input * 1e6, p.Read * 1e6, p.Write * 1e6, p.WriteHour * 1e6, p.Output * 1e6, p.MaxInput, p.MaxOutput} {
+		figure := func(member string) float64 {
+			f, _ := published[name][member].(float64)
+			return f
+		}
+		var want []float64
+		for _, member := range members {
+			want = append(want, 1e6*figure(member))
+		}
+		want = append(want, figure("max_input_tokens"), figure("max_output_tokens"))
+		step := ""
+		for member := range published[name] {
+			if _, above, ok := strings.Cut(member, members[0]+"_above_"); ok && strings.HasSuffix(above, "k_tokens") {
+				step = above
+			}
+		}
+		if said := strings.TrimSuffix(row[2], "000") + "k_tokens"; said != step && step+row[2] != "0" {
+			t.Errorf("%s: a step of %s tokens, published %s", name, row[2], step)
+		}
+		for _, member := range members {
+			want = append(want, 1e6*figure(member+"_above_"+step))
+		}
+		for i, want := range want {
 			if math.Abs(got[i]-want) > 1e-9 {
 				t.Errorf("%s: figure %d is %v, published %v", name, i, got[i], want)
 			}
 		}
+	}
+}
+
+// TestBuiltInListHasSteps: a call whose window exceeds the step of its model costs more, as a whole.
+func TestBuiltInListHasSteps(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(t)
+	c.in("s1", "s1", "t1", "run-root")
+	for i, input := range []int64{272_000, 272_001} {
+		c.add(&schema.UsageRecorded{CallID: fmt.Sprint("call-", i), Model: "gpt-5.4", Usage: schema.ProviderUsage{
+			UncachedInput: num(input), CacheRead: num(0), CacheWrite: num(0), Output: num(1_000_000),
+		}})
+	}
+	got := rows(t, c.write(), "SELECT round(priced_cost, 6) FROM call_costs ORDER BY call_id", nil)
+	if want := "[[15.68] [23.860005]]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
 	}
 }
 

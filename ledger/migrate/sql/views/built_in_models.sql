@@ -1,7 +1,7 @@
 -- One row a model of the built-in list: its prices and limits as providers published them on listed_on.
 --
--- A price of 0 is not known. A model has the price of its smaller windows where a provider charges
--- more above a size. cache_write is the price of a lifetime of 5 minutes.
+-- A price of 0 is not known. cache_write is the price of a lifetime of 5 minutes. Some providers charge
+-- more for the whole call once its window exceeds step tokens; above has these prices.
 --
 -- Needs: nothing.
 --
@@ -14,11 +14,23 @@
 --   output             Float64  currency/Mtok   USD
 --   max_input_tokens   UInt32   tokens
 --   max_output_tokens  UInt32   tokens
+--   step               UInt32   tokens          0 for a model with one price
+--   above              Array(Float64)  currency/Mtok  USD: input, cache_read, cache_write, cache_write_1h and output
 CREATE OR REPLACE VIEW built_in_models AS
+WITH [
+    ('claude-sonnet-4', 200000, 6.0, 0.6, 7.5, 0.0, 22.5),
+    ('claude-sonnet-4-5', 200000, 6.0, 0.6, 7.5, 12.0, 22.5),
+    ('gpt-5.4', 272000, 5.0, 0.5, 0.0, 0.0, 22.5),
+    ('gpt-5.5', 272000, 10.0, 1.0, 0.0, 0.0, 45.0),
+    ('gpt-5.6', 272000, 10.0, 1.0, 12.5, 0.0, 45.0)
+] AS steps,
+arrayFirst(s -> s.1 = listed.1, steps) AS dearer
 SELECT
     toString(listed.1) AS model, '2026-07-24' AS listed_on, toFloat64(listed.2) AS input,
     toFloat64(listed.3) AS cache_read, toFloat64(listed.4) AS cache_write, toFloat64(listed.5) AS cache_write_1h,
-    toFloat64(listed.6) AS output, toUInt32(listed.7) AS max_input_tokens, toUInt32(listed.8) AS max_output_tokens
+    toFloat64(listed.6) AS output, toUInt32(listed.7) AS max_input_tokens, toUInt32(listed.8) AS max_output_tokens,
+    toUInt32(dearer.2) AS step,
+    CAST([dearer.3, dearer.4, dearer.5, dearer.6, dearer.7], 'Array(Float64)') AS above
 FROM
 (
     SELECT arrayJoin([

@@ -24,7 +24,13 @@ SELECT
     CAST(NULL, 'Nullable(DateTime64(9, \'UTC\'))'), concat('built-in list of ', listed_on), toUInt8(1)
 FROM built_in_models
 ARRAY JOIN [model, concat(model, '-20*')] AS pattern
-ARRAY JOIN [
-    ('input', input), ('cache_read', cache_read), ('cache_write', cache_write), ('cache_write_1h', cache_write_1h),
-    ('output', output)] AS priced
+ARRAY JOIN arrayConcat(
+    [
+        ('input', input), ('cache_read', cache_read), ('cache_write', cache_write), ('cache_write_1h', cache_write_1h),
+        ('output', output)],
+    arrayMap(
+        p -> (concat(p.1, '_above_', toString(intDiv(step, 1000)), 'k'), p.2),
+        [
+            ('input', above[1]), ('cache_read', above[2]), ('cache_write', above[3]), ('cache_write_1h', above[4]),
+            ('output', above[5])])) AS priced
 WHERE priced.2 > 0 AND (SELECT count() FROM prices FINAL WHERE prices.bucket = 'built_in') = 0;
