@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
@@ -23,18 +25,30 @@ type Bill struct {
 // Bill returns the bill of sessions of a tenant.
 func (l Reader) Bill(ctx context.Context, tenant string, sessions []string) (b Bill, err error) {
 	parameters := chsql.Params{"tenant": chsql.Text(tenant), "sessions": chsql.Texts(sessions)}
-	for row := range l.sql.Rows(ctx, "bill_total", parameters) {
-		if err := row.Scan(&b.Calls, &b.Unpriced, &b.Partial, &b.Cost, &b.Currencies, &b.Sources); err != nil {
-			return b, fmt.Errorf("read the costs of the calls: %w", err)
+	var cause string
+	var cost float64
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error {
+		for row := range l.sql.Rows(ctx, "bill_total", parameters) {
+			if err := row.Scan(&b.Calls, &b.Unpriced, &b.Partial, &b.Cost, &b.Currencies, &b.Sources); err != nil {
+				return fmt.Errorf("read the costs of the calls: %w", err)
+			}
 		}
-	}
-	if len(b.Currencies) != 1 {
-		return b, nil
-	}
-	for row := range l.sql.Rows(ctx, "bill_breaks", parameters) {
-		if err := row.Scan(&b.Cause, &b.BreakCost); err != nil {
-			return b, fmt.Errorf("read the costs of cache breaks: %w", err)
+		return nil
+	})
+	both.Go(func() error {
+		for row := range l.sql.Rows(ctx, "bill_breaks", parameters) {
+			if err := row.Scan(&cause, &cost); err != nil {
+				return fmt.Errorf("read the costs of cache breaks: %w", err)
+			}
 		}
+		return nil
+	})
+	if err := both.Wait(); err != nil {
+		return b, err
+	}
+	if len(b.Currencies) == 1 { // costs in several currencies are not added up
+		b.Cause, b.BreakCost = cause, cost
 	}
 	return b, nil
 }
