@@ -40,7 +40,7 @@ type Config struct {
 	// the name, and then takes over immediately. Defaults to a random name.
 	Owner string
 	// BatchMessages and BatchBytes close a batch. Batches become smaller while ClickHouse
-	// writes slowly. Default to 16,000 and 40 MiB.
+	// writes slowly. Default to 24,000 and 60 MiB.
 	BatchMessages, BatchBytes int
 	// Linger closes a batch that stays small. An event waits at most this long before it is
 	// written. Defaults to 300 ms.
@@ -75,7 +75,7 @@ type Config struct {
 
 // DefaultConfig returns settings for one node.
 func DefaultConfig(js jetstream.JetStream, l *ledger.Ledger) Config {
-	return Config{JetStream: js, Ledger: l, BatchMessages: 16_000, BatchBytes: 40 << 20, Linger: 300 * time.Millisecond, Signing: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
+	return Config{JetStream: js, Ledger: l, BatchMessages: 24_000, BatchBytes: 60 << 20, Linger: 300 * time.Millisecond, Signing: signing.Config{Every: 10_000, Interval: 10 * time.Second}}
 }
 
 // Validate checks that the required fields are set and the limits are valid.

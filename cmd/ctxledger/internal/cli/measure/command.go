@@ -155,7 +155,7 @@ func benchWayCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.NATS, c.ClickHouse = a.Flags.NATS, a.Flags.ClickHouse
 			if c.Way != bench.RawWay {
-				cli.SaveMemory() // as `ctxledger project` does
+				cli.SaveMemory(cli.ProjectorGarbage) // as `ctxledger project` does
 			}
 			return cli.Quietly(cmd.Context(), bench.FollowWay(cmd.Context(), c, a.In, a.Out))
 		},
