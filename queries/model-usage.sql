@@ -34,17 +34,19 @@
 --       several currencies
 --   partial_calls      count     calls with a count that is not known, or a placeholder and not final
 --   cost_complete      bool      whether at_least_cost lacks nothing; otherwise it is a lower bound
+--   all_input_tokens   tokens    sum of the three kinds of input
 SELECT
     tenant, model, count() AS calls, sum(m.uncached_input) AS uncached_input, sum(m.cache_written) AS cache_written,
     sum(m.cache_read) AS cache_read, sum(m.output) AS output, sum(m.reasoning) AS reasoning,
-    sum(m.cache_read) / nullIf(sum(m.window_tokens), 0) AS cache_read_share, sum(m.cost) AS cost,
+    sum(m.cache_read) / nullIf(all_input_tokens, 0) AS cache_read_share, sum(m.cost) AS cost,
     if(length(priced_currencies) > 1, NULL, sumIf(m.priced_cost, m.priced_currency != '')) AS priced_cost,
     arraySort(groupUniqArrayIf(m.priced_currency, m.priced_currency != '')) AS priced_currencies,
     countIf(m.cost_lacks = 'price') AS unpriced_calls,
     arraySort(groupUniqArrayIf(m.price_source, m.at_least_cost IS NOT NULL AND m.price_source != '')) AS price_sources,
     max(m.window_tokens) AS largest_window, any(l.max_input_tokens) AS max_input_tokens,
     if(length(priced_currencies) > 1, NULL, sumIf(m.at_least_cost, m.priced_currency != '')) AS at_least_cost,
-    countIf(m.cost_lacks = 'count') AS partial_calls, toBool(unpriced_calls = 0 AND partial_calls = 0) AS cost_complete
+    countIf(m.cost_lacks = 'count') AS partial_calls, toBool(unpriced_calls = 0 AND partial_calls = 0) AS cost_complete,
+    sum(m.window_tokens) AS all_input_tokens
 FROM call_costs AS m
 LEFT JOIN model_limits AS l ON l.model = toString(m.model)
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))

@@ -24,17 +24,33 @@ type Merge struct {
 }
 
 // A Combination makes one value of the values of several shards.
-type Combination string
+type Combination struct {
+	Way Way
+	Of  []string // columns that some ways need
+}
 
-// The combinations.
+// A Way is how values are combined. NULL is no value.
+type Way string
+
+// The ways.
 const (
-	Sum      Combination = "sum"      // of counts
-	Earliest Combination = "earliest" // time
-	Latest   Combination = "latest"   // time
-	OfLatest Combination = "oflatest" // the value of the row with the latest time
-	Five     Combination = "five"     // up to five of the texts, sorted
-	Least    Combination = "least"    // the first of the texts that are not empty
+	Sum      Way = "sum"      // of numbers
+	Most     Way = "most"     // the largest number
+	Earliest Way = "earliest" // time
+	Latest   Way = "latest"   // time
+	OfLatest Way = "oflatest" // the value of the row with the latest time
+	Five     Way = "five"     // up to five of the texts, sorted
+	Texts    Way = "texts"    // all texts, sorted: of lists, or of lists with ", " between their texts
+	Least    Way = "least"    // the first of the texts that are not empty
+	Both     Way = "both"     // whether all are true
+	Single   Way = "single"   // the sum, or NULL if the list in the column of Of has several texts
+	Share    Way = "share"    // the first column of Of divided by the second; NULL if that is 0
 )
+
+// columnsOf is the number of columns that each way needs.
+var columnsOf = map[Way]int{
+	Sum: 0, Most: 0, Earliest: 0, Latest: 0, OfLatest: 0, Five: 0, Texts: 0, Least: 0, Both: 0, Single: 1, Share: 2,
+}
 
 // OfSession reports whether the shard of the parameter session_id answers alone.
 func (m Merge) OfSession() bool { return len(m.Keys) == 0 && !m.Same }
@@ -93,9 +109,6 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		m.Same = true
 		return name, m, nil
 	case "groups":
-		if slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "limit" }) {
-			return "", m, fmt.Errorf("a shard would leave out rows of a group, because the query has a limit")
-		}
 		var combined string
 		keys, combined, _ = strings.Cut(keys, ";")
 		if m.Combine, err = parseCombine(combined, has); err != nil {
@@ -123,12 +136,16 @@ func parseMerge(line string) (name string, m Merge, err error) {
 func parseCombine(text string, has func(string) bool) (map[string]Combination, error) {
 	combine := make(map[string]Combination)
 	for term := range strings.SplitSeq(text, ",") {
-		column, how, _ := strings.Cut(strings.TrimSpace(term), " ")
-		known := slices.Contains([]Combination{Sum, Earliest, Latest, OfLatest, Five, Least}, Combination(how))
-		if !has(column) || !known {
-			return nil, fmt.Errorf("%q is no column of the query with sum, earliest, latest, oflatest, five or least", term)
+		words := strings.Fields(term)
+		if len(words) < 2 {
+			return nil, fmt.Errorf("%q is no column of the query with a way", term)
 		}
-		combine[column] = Combination(how)
+		how := Combination{Way: Way(words[1]), Of: words[2:]}
+		needs, known := columnsOf[how.Way]
+		if !has(words[0]) || !known || len(how.Of) != needs || slices.ContainsFunc(how.Of, func(c string) bool { return !has(c) }) {
+			return nil, fmt.Errorf("%q is no column of the query with a way and the columns that it needs", term)
+		}
+		combine[words[0]] = how
 	}
 	return combine, nil
 }

@@ -27,6 +27,10 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 			t.Errorf("%s: no ORDER BY", name)
 			continue
 		}
+		atEnd := strings.HasSuffix(strings.TrimRight(q.SQL, "; \n"), "\nLIMIT {limit:UInt32}")
+		if m.Combine != nil && strings.Contains(q.SQL, "{limit:") != atEnd {
+			t.Errorf("%s: its limit is not at the end, so a shard would leave out rows of a group", name)
+		}
 		terms := strings.Split(strings.Join(strings.Fields(found[1]), " "), ", ")
 		for i, k := range m.Keys {
 			want := k.Column
@@ -48,10 +52,12 @@ func TestParseMergeRefuses(t *testing.T) {
 		"strange            session":                    "unknown query",
 		"checks             session":                    "has no parameter session_id",
 		"sessions           sums tenant":                "want union, groups, session or same",
-		"erasures           groups tenant; records sum": "the query has a limit",
-		"quarantine-by-code groups tenant":              "is no column of the query with sum",
-		"quarantine-by-code groups code; x sum":         "is no column of the query with sum",
-		"quarantine-by-code groups code; messages most": "is no column of the query with sum",
+		"quarantine-by-code groups tenant":              "is no column of the query with a way",
+		"quarantine-by-code groups code; x sum":         "is no column of the query with a way",
+		"quarantine-by-code groups code; messages less": "is no column of the query with a way",
+		"days groups day; calls single":                 "is no column of the query with a way",
+		"days groups day; cache_read_share share calls": "is no column of the query with a way",
+		"days groups day; calls single x":               "is no column of the query with a way",
 		"sessions           union tenant":               "the keys have neither the session nor an erasure nor the place of a message",
 		"quarantine         union stream_seq":           "the keys have neither the session nor an erasure nor the place of a message",
 		"sessions           union session_id up":        "no column of the query, or not sorted by desc",

@@ -3,7 +3,9 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
@@ -53,14 +55,18 @@ func (g *grouped) group(row []any, how queries.Merge) (name string) {
 func (g *grouped) add(to, row []any, how queries.Merge) {
 	later := false
 	for i, c := range g.columns {
-		later = later || how.Combine[c.Name] == queries.Latest && compare(row[i], to[i]) > 0
+		later = later || how.Combine[c.Name].Way == queries.Latest && after(row[i], to[i])
 	}
 	for i, c := range g.columns {
-		switch how.Combine[c.Name] {
-		case queries.Sum:
-			to[i] = to[i].(uint64) + row[i].(uint64)
+		switch how.Combine[c.Name].Way {
+		case queries.Sum, queries.Single:
+			to[i] = sum(to[i], row[i])
+		case queries.Most:
+			if after(row[i], to[i]) {
+				to[i] = row[i]
+			}
 		case queries.Earliest:
-			if compare(row[i], to[i]) < 0 {
+			if to[i] == nil || row[i] != nil && compare(row[i], to[i]) < 0 {
 				to[i] = row[i]
 			}
 		case queries.Latest, queries.OfLatest:
@@ -69,12 +75,101 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 			}
 		case queries.Least:
 			to[i] = least(to[i], row[i])
+		case queries.Texts:
+			to[i] = union(to[i], row[i])
 		case queries.Five:
-			all := slices.Sorted(slices.Values(slices.Concat(to[i].([]string), row[i].([]string))))
-			all = slices.Compact(all)
+			all := union(to[i], row[i]).([]string)
 			to[i] = all[:min(len(all), 5)]
+		case queries.Both:
+			to[i] = to[i].(bool) && row[i].(bool)
 		}
 	}
+	g.derive(to, how)
+}
+
+// derive computes the values that follow from other columns of the row.
+func (g *grouped) derive(row []any, how queries.Merge) {
+	of := func(column string) any {
+		return row[slices.IndexFunc(g.columns, func(c read.ResultColumn) bool { return c.Name == column })]
+	}
+	for i, c := range g.columns {
+		switch how := how.Combine[c.Name]; how.Way {
+		case queries.Single:
+			if list := texts(of(how.Of[0])); len(list) > 1 {
+				row[i] = nil
+			}
+		case queries.Share:
+			row[i] = share(of(how.Of[0]), of(how.Of[1]))
+		}
+	}
+}
+
+// after reports whether a value is larger than another. NULL is not larger.
+func after(a, b any) bool { return a != nil && (b == nil || compare(a, b) > 0) }
+
+// sum adds two numbers of one type. NULL is no number.
+func sum(a, b any) any {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	total := reflect.New(x.Type()).Elem()
+	switch {
+	case x.CanInt():
+		total.SetInt(x.Int() + y.Int())
+	case x.CanUint():
+		total.SetUint(x.Uint() + y.Uint())
+	default:
+		total.SetFloat(x.Float() + y.Float())
+	}
+	return total.Interface()
+}
+
+// share divides two numbers. It is NULL without them, and for a divisor of 0.
+func share(a, b any) any {
+	if a == nil || b == nil || number(b) == 0 {
+		return nil
+	}
+	return number(a) / number(b)
+}
+
+func number(x any) float64 {
+	v := reflect.ValueOf(x)
+	switch {
+	case v.CanInt():
+		return float64(v.Int())
+	case v.CanUint():
+		return float64(v.Uint())
+	}
+	return v.Float()
+}
+
+// separator is between the texts of a list in one text.
+const separator = ", "
+
+// texts returns the texts of a list.
+func texts(list any) []string {
+	text, joined := list.(string)
+	switch {
+	case !joined:
+		return list.([]string)
+	case text == "":
+		return nil
+	}
+	return strings.Split(text, separator)
+}
+
+// union returns all texts of two lists, sorted, in the form of the first.
+func union(a, b any) any {
+	all := slices.Sorted(slices.Values(slices.Concat(texts(a), texts(b))))
+	all = slices.Compact(all)
+	if _, joined := a.(string); joined {
+		return strings.Join(all, separator)
+	}
+	return all
 }
 
 // least returns the lesser of two texts. NULL and an empty text are no texts.

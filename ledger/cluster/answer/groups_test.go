@@ -51,3 +51,45 @@ func TestGroups(t *testing.T) {
 		t.Errorf("an answer that ends early gives %v", err)
 	}
 }
+
+// costs is an answer in memory with some columns of model-costs and of days.
+type costs struct{ list }
+
+func (*costs) Columns() (columns []read.ResultColumn) {
+	for _, name := range []string{"model", "calls", "cost", "currencies", "joined", "largest", "first", "all", "read", "share"} {
+		columns = append(columns, read.ResultColumn{Name: name})
+	}
+	return columns
+}
+
+// TestWaysOfCombining combines values of two shards, also unknown ones.
+func TestWaysOfCombining(t *testing.T) {
+	t.Parallel()
+	how := queries.Merge{Keys: []queries.Key{{Column: "model"}}, Combine: map[string]queries.Combination{
+		"calls": {Way: queries.Sum}, "cost": {Way: queries.Single, Of: []string{"currencies"}}, "currencies": {Way: queries.Texts},
+		"joined": {Way: queries.Texts}, "largest": {Way: queries.Most}, "first": {Way: queries.Earliest}, "all": {Way: queries.Both},
+		"read": {Way: queries.Sum}, "share": {Way: queries.Share, Of: []string{"read", "calls"}},
+	}}
+	at := time.Unix(1, 0).UTC()
+	first := &costs{list{rows: [][]any{
+		{"both", uint64(3), 1.5, []string{"EUR"}, "EUR, USD", uint64(7), nil, true, int64(2), 0.1},
+		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil},
+		{"two currencies", uint64(0), 1.5, []string{"EUR"}, "", nil, nil, true, nil, nil},
+	}}}
+	second := &costs{list{rows: [][]any{
+		{"two currencies", uint64(0), 2.5, []string{"USD"}, "USD", uint64(1), at, false, int64(1), nil},
+		{"both", uint64(1), nil, []string{}, "EUR", uint64(9), at, true, int64(1), 0.2},
+	}}}
+	g, err := newGrouped([]read.Rows{first, second}, how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]any{
+		{"both", uint64(4), 1.5, []string{"EUR"}, "EUR, USD", uint64(9), at, true, int64(3), 0.75},
+		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil},
+		{"two currencies", uint64(0), nil, []string{"EUR", "USD"}, "USD", uint64(1), at, false, int64(1), nil},
+	}
+	if fmt.Sprint(g.rows) != fmt.Sprint(want) {
+		t.Errorf("the rows are\n%v\nwant\n%v", g.rows, want)
+	}
+}

@@ -42,6 +42,11 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	if how.OfSession() && bound["session_id"] == "" {
 		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNeedsSession)
 	}
+	most := mostRows(bound, limits)
+	alone := how.OfSession() || len(how.Combine) > 0 && bound["session_id"] != ""
+	if len(how.Combine) > 0 && !alone {
+		q.SQL = unlimited(q.SQL)
+	}
 	q, bound, err := withHead(ctx, shards, q, bound)
 	if err == nil {
 		q, bound, err = withReplays(ctx, shards, q, bound)
@@ -53,17 +58,8 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	if err != nil {
 		return nil, err
 	}
-	if how.OfSession() {
-		at, err := shardOf(ctx, shards, bound["session_id"])
-		if err != nil {
-			return nil, err
-		}
-		at = max(at, 0) // without facts any shard gives the answer of one machine
-		rows, err := turn.Query(ctx, shards.All()[at], q, each[at], limits)
-		if err != nil {
-			return nil, shards.Shards[at].Failed(err)
-		}
-		return &named{rows, shards.Shards[at]}, nil
+	if alone {
+		return askSession(ctx, shards, q, bound["session_id"], each, limits)
 	}
 	answers, err := askAll(ctx, shards, func(ctx context.Context, at int, l *ledger.Ledger) (read.Rows, error) {
 		return turn.Query(ctx, l, q, each[at], limits)
@@ -81,7 +77,29 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		}
 		answers = []read.Rows{g}
 	}
-	return newMerged(answers, how.Keys, mostRows(bound, limits))
+	return newMerged(answers, how.Keys, most)
+}
+
+// askSession asks the shard of a session alone. The answer names it in errors.
+func askSession(ctx context.Context, shards *cluster.Ledgers, q queries.Query, session string, each []map[string]string, limits read.Limits) (read.Rows, error) {
+	at, err := shardOf(ctx, shards, session)
+	if err != nil {
+		return nil, err
+	}
+	at = max(at, 0) // without facts any shard gives the answer of one machine
+	rows, err := turn.Query(ctx, shards.All()[at], q, each[at], limits)
+	if err != nil {
+		return nil, shards.Shards[at].Failed(err)
+	}
+	return &named{rows, shards.Shards[at]}, nil
+}
+
+// limitClause is the limit at the end of a query.
+const limitClause = "\nLIMIT {limit:UInt32}"
+
+// unlimited returns a statement without its limit, because a shard must not leave out rows of a group.
+func unlimited(sql string) string {
+	return strings.TrimSuffix(strings.TrimRight(sql, "; \n"), limitClause)
 }
 
 // askAll asks all shards at the same time. The answers name their shards in errors.
