@@ -137,7 +137,7 @@ func (r *shardRig) erases() {
 	}
 	p.looksAgain()
 
-	project := r.command("project").begin(r.t)
+	project := r.projecting()
 	of := []string{"erase", "--subject", "user-812", "--policy-ref", "policy:gdpr-17", "--yes", "-o", "json"}
 	if _, stderr, code := r.run(append(of, "--reason", "left Rotterdam")...); code != cli.ExitFailed || !strings.Contains(stderr, "the reason contains a value that redaction redaction-") {
 		r.t.Errorf("a reason that another shard withholds ended with %d: %s", code, stderr)

@@ -97,7 +97,7 @@ func (r *shardRig) replaysByCommand() {
 	}
 	waiting := r.refusals(r.ledgers().All()[1], read.RefusalFilter{Code: string(schema.CodeNotJSON), Waiting: true})
 	of := waiting[len(waiting)-1]
-	project := r.command("project").begin(r.t)
+	project := r.projecting()
 	if out := r.must("quarantine", "replay", fmt.Sprint(of.StreamSeq), fixed, "--incarnation", of.Incarnation.String()); !strings.Contains(out, ": recorded\n") {
 		r.t.Errorf("a replay by a fixed event printed %q", out)
 	}

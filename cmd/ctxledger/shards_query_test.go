@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -171,9 +168,20 @@ func allRows(rows read.Rows, err error) (list []string, _ error) {
 		return nil, err
 	}
 	for rows.Next() {
-		list = append(list, fmt.Sprintf("%v", rows.Values()))
+		list = append(list, fmt.Sprint(rounded(rows.Values())))
 	}
 	return list, errors.Join(rows.Err(), rows.Close())
+}
+
+// rounded rounds fractions, because their sum depends on its order.
+func rounded(row []any) []any {
+	row = slices.Clone(row)
+	for i, value := range row {
+		if f, ok := value.(float64); ok {
+			row[i] = fmt.Sprintf("%.9g", f)
+		}
+	}
+	return row
 }
 
 // TestQueryOnACluster uses the command, also while a shard is down.
@@ -198,7 +206,7 @@ func TestQueryOnACluster(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"query", "model-usage"}, "query model-usage: on a cluster this query works for one session: give its session_id"},
+		{[]string{"query", "omission-reasons"}, "query omission-reasons: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1"}, "--sql does not work on a cluster yet"},
 		{[]string{"query", "sessions", "-o", "parquet"}, "-o parquet does not work on a cluster yet"},
 	} {
@@ -206,11 +214,11 @@ func TestQueryOnACluster(t *testing.T) {
 			t.Errorf("%v ended with %d: %s", c.args, code, stderr)
 		}
 	}
-	r.servesRefusals()
 	r.projectPlain(4)
 	places := r.places(r.ledgers(), 2)
 	r.sameCommands(places[0], places[2]) // of two shards
 	r.packs(places[0], places[2])
+	pages := r.samePages(places[0], places[2])
 	r.samePrices(places[0], places[2])
 	r.sameStorage()
 	r.sameProofs()
@@ -227,7 +235,7 @@ func TestQueryOnACluster(t *testing.T) {
 		t.Errorf("tail ended with %d: %s", code, &tail.stderr)
 	}
 	for _, args := range [][]string{
-		{"query", "sessions"}, {"query", "checks"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
+		{"query", "sessions"}, {"query", "checks"}, {"query", "model-usage"}, {"tail", "--no-follow"}, {"quarantine", "list"}, {"quarantine", "list", "--counts"}, {"quarantine", "show", "1"}, {"quarantine", "replay", "1"}, {"prices", "built-in", "on"}, {"project", "--until-caught-up"}, {"migrate", "--cluster", embeddedtest.ClusterName},
 		{"evidence", "export", "--session", places[0].session, "--out", filepath.Join(r.data, "lost")},
 		{"erase", "--subject", "user-812", "--reason", "r", "--policy-ref", "p", "--yes"}, {"redaction", "revoke", "r", "--reason", "r", "--policy-ref", "p"},
 		{"project", "--recheck"}, {"retention", "show"}, {"quarantine", "preview"},
@@ -238,6 +246,7 @@ func TestQueryOnACluster(t *testing.T) {
 			t.Errorf("%v without a shard ended with %d: %s%s", args, code, stdout, stderr)
 		}
 	}
+	pagesLackAShard(t, pages, places[0])
 	if stdout, stderr, code := r.run("doctor"); code != cli.ExitUnreachable || !strings.Contains(stdout, "shard 2 at 127.0.0.1:") {
 		t.Errorf("doctor without a shard ended with %d: %s%s", code, stdout, stderr)
 	}
@@ -272,6 +281,13 @@ func (r *shardRig) sameCommands(first, second place) {
 		if at := differAt(got, want); code != wantCode || at >= 0 || len(got) < 100 {
 			at = max(at-100, 0)
 			r.t.Errorf("%v ended with %d, on one machine with %d, and printed\n%.600s\nand on one machine\n%.600s", args, code, wantCode, got[min(at, len(got)):], want[min(at, len(want)):])
+		}
+	}
+	for _, p := range []place{first, second} {
+		shell := command("__complete", "window", "--data", r.data, "--turn", p.turn)
+		shell.Env = r.command().Env
+		if code := shell.begin(r.t).code(r.t, 2*time.Minute); code != cli.ExitDone || !strings.Contains(shell.stdout.String(), p.turn+"\tsession ") {
+			r.t.Errorf("the shell completes %s with %d: %s%s", p.turn, code, &shell.stdout, &shell.stderr)
 		}
 	}
 	if done < 12 {
@@ -477,25 +493,4 @@ func differAt(a, b string) int {
 		}
 	}
 	return -1
-}
-
-// servesRefusals: pages and the read API of serve do not answer for one shard.
-func (r *shardRig) servesRefusals() {
-	r.t.Helper()
-	server := r.command("serve", "--listen", "127.0.0.1:0")
-	out, w := io.Pipe()
-	server.Stdout = w
-	server.begin(r.t)
-	lines := bufio.NewScanner(out)
-	lines.Scan()
-	address, ok := strings.CutPrefix(lines.Text(), "explorer  ")
-	if !ok {
-		r.t.Fatalf("serve printed %q", lines.Text())
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	for _, path := range []string{"", "q/sessions", "s/x", "api/v1/sessions"} {
-		if response, text := visit(r.t, address+path); response.StatusCode == http.StatusOK || !strings.Contains(text, "does not work on a cluster yet") {
-			r.t.Errorf("%s: %d %.600s", path, response.StatusCode, text)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -75,6 +77,30 @@ func (r *shardRig) must(args ...string) string {
 		r.t.Fatalf("%v ended with %d: %s", args, code, stderr)
 	}
 	return stdout
+}
+
+// projecting begins project, and returns once it has projected a message of each of four streams. Each is
+// quarantined.
+func (r *shardRig) projecting() *program {
+	r.t.Helper()
+	project := r.command("project").begin(r.t)
+	for _, bucket := range []string{"p00", "p40", "p8a", "pff"} {
+		if _, err := r.js.Publish(r.t.Context(), "ctx.v1.acme.unnamed."+bucket+".log.appended", []byte("{")); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	m, err := shardmap.Read(r.t.Context(), r.js)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	last, err := streamio.ReadLastSequences(r.t.Context(), r.js)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if level, err := m.AwaitCommit(r.t.Context(), r.js, r.ledgers(), last, 2*time.Minute); err != nil || slices.Contains(level, false) {
+		r.t.Fatalf("the shards are level with their streams: %v %v", level, err)
+	}
+	return project
 }
 
 // projectPlain projects the same streams into the plain ledger.

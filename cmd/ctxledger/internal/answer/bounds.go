@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
 	"github.com/ctxledger/ctxledger/queries"
@@ -83,25 +84,50 @@ func Rows(ctx context.Context, l *ledger.Ledger, q queries.Query, arguments map[
 	if err != nil {
 		return nil, err
 	}
+	if shards := shardsOf(ctx); shards != nil {
+		return shardanswer.Query(ctx, shards, q, values, boundsOf(ctx).Limits)
+	}
 	return turn.Query(ctx, l, q, values, boundsOf(ctx).Limits)
 }
 
-// IDs is [read.Reader.IDs].
+// IDs is [read.Reader.IDs]. The ids of several shards are mixed.
 func IDs(ctx context.Context, l *ledger.Ledger, column read.IDColumn, beginning, tenant, session string, limit int) ([]read.NamedID, error) {
 	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return read.Of(l).IDs(ctx, column, beginning, tenant, session, limit)
+	var all []read.NamedID
+	err = Each(ctx, l, func(l *ledger.Ledger) error {
+		list, err := read.Of(l).IDs(ctx, column, beginning, tenant, session, limit)
+		all = mixed(all, list)
+		return err
+	})
+	return all[:min(len(all), limit)], err
 }
 
-// ID is [read.PlaceOf].
+// mixed returns the ids of two lists in turn.
+func mixed(a, b []read.NamedID) (all []read.NamedID) {
+	for i := range max(len(a), len(b)) {
+		all = append(append(all, a[min(i, len(a)):min(i+1, len(a))]...), b[min(i, len(b)):min(i+1, len(b))]...)
+	}
+	return all
+}
+
+// ID is [read.PlaceOf]. An id that several shards have has a place on one of them.
 func ID(ctx context.Context, l *ledger.Ledger, column read.IDColumn, id, tenant string) (read.NamedID, bool, error) {
 	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
 		return read.NamedID{}, false, err
 	}
-	return read.PlaceOf(ctx, read.Of(l), column, id, tenant)
+	var place read.NamedID
+	found := false
+	err = Each(ctx, l, func(l *ledger.Ledger) error {
+		if !found {
+			place, found, err = read.PlaceOf(ctx, read.Of(l), column, id, tenant)
+		}
+		return err
+	})
+	return place, found, err
 }
 
 // NewestTurn is [read.Reader.NewestTurn].
@@ -109,6 +135,9 @@ func NewestTurn(ctx context.Context, l *ledger.Ledger, tenant, session string) (
 	tenant, err := Tenant(ctx, tenant)
 	if err != nil {
 		return read.NamedID{}, time.Time{}, err
+	}
+	if shards := shardsOf(ctx); shards != nil {
+		return shardanswer.NewestTurn(ctx, shards, tenant, session)
 	}
 	return read.Of(l).NewestTurn(ctx, tenant, session)
 }

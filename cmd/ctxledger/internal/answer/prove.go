@@ -31,6 +31,9 @@ func Prove(ctx context.Context, l *ledger.Ledger, scope read.Scope, steps []hist
 		return err
 	}
 	scope.Tenant = tenant
+	if l, err = Of(ctx, l, scope.Session); err != nil {
+		return err
+	}
 	places, err := read.Of(l).ScopePlaces(ctx, scope, 1)
 	if err != nil || len(places) == 0 {
 		return err

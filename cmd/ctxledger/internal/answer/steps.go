@@ -14,6 +14,9 @@ func Steps(ctx context.Context, l *ledger.Ledger, arguments map[string]string) (
 	if err != nil {
 		return nil, err
 	}
+	if l, err = Of(ctx, l, arguments["session_id"]); err != nil {
+		return nil, err
+	}
 	rows, err := turn.Way(ctx, l, arguments)
 	var steps []history.Step
 	for _, s := range rows {

@@ -17,6 +17,9 @@ func Window(ctx context.Context, l *ledger.Ledger, arguments map[string]string) 
 	if arguments, err = named(ctx, "window", arguments); err != nil {
 		return w, false, err
 	}
+	if l, err = Of(ctx, l, arguments["session_id"]); err != nil {
+		return w, false, err
+	}
 	blocks, size, err := turn.Window(ctx, l, arguments)
 	if err != nil || len(blocks) == 0 {
 		return w, false, err

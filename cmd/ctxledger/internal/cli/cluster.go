@@ -78,24 +78,37 @@ func OpenReaders(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers,
 }
 
 func openEither(ctx context.Context, a *App, dsn string) (*ledger.Ledger, *cluster.Ledgers, error) {
+	l, all, err := OpenEither(ctx, dsn)
+	switch {
+	case err != nil:
+	case all != nil:
+		a.opened = append(a.opened, func() { all.Close() })
+	default:
+		a.opened = append(a.opened, func() { l.Close() })
+	}
+	return l, all, err
+}
+
+// OpenEither connects to the plain ledger of an address, or to all shards of its cluster. The other result
+// is nil. The caller closes the result.
+func OpenEither(ctx context.Context, dsn string) (*ledger.Ledger, *cluster.Ledgers, error) {
 	l, err := openAny(ctx, dsn)
 	if err != nil {
 		return nil, nil, err
 	}
-	a.opened = append(a.opened, func() { l.Close() })
 	m, err := cluster.Of(ctx, l)
-	if err != nil || m == nil {
-		return l, nil, err
+	if err == nil && m == nil {
+		return l, nil, nil
+	}
+	defer l.Close()
+	if err != nil {
+		return nil, nil, err
 	}
 	all, err := cluster.Open(ctx, dsn, *m)
 	if errors.Is(err, ledger.ErrUnreachable) {
 		err = WithCode(ExitUnreachable, err)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	a.opened = append(a.opened, func() { all.Close() })
-	return nil, all, nil
+	return nil, all, err
 }
 
 // OpenTables connects until Close as the writer to the tables into which the streams are projected: to a

@@ -73,6 +73,14 @@ func (s Sessions) Shards() []*ledger.Ledger {
 	return s.shards.All()
 }
 
+// all returns the plain ledger, or the ledgers of all shards.
+func (s Sessions) all() []*ledger.Ledger {
+	if s.shards == nil {
+		return []*ledger.Ledger{s.plain}
+	}
+	return s.shards.All()
+}
+
 // Find fills the session of the turn from the answers of all shards of a cluster. With last it fills
 // the turn of the newest window.
 func (s Sessions) Find(ctx context.Context, a *cli.App, t *TurnFlags, last bool) error {

@@ -168,7 +168,7 @@ func UnknownTurn(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags)
 	return fmt.Errorf("nothing is known about a turn %q%s: `ctxledger query sessions` lists the sessions, `ctxledger query turns` their turns", t.Turn, where)
 }
 
-// CompleteTurn completes the id of a turn for the shell, the newest first. Without a
+// CompleteTurn completes the id of a turn for the shell, the newest of each shard first. Without a
 // server it offers nothing.
 func CompleteTurn(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -177,16 +177,18 @@ func CompleteTurn(a *cli.App) cobra.CompletionFunc {
 		if a.Flags.Complete(cmd) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		l, err := a.OpenReader(ctx)
+		s, err := OpenSessions(ctx, a)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		session, _ := cmd.Flags().GetString("session")
-		found, _ := TurnFlags{Turn: typed, Session: session}.ask(ctx, l, "window-turns")
 		var names []string
-		for _, r := range found {
-			if typed == "" || r["begins"] == true {
-				names = append(names, r.Text("turn_id")+"\tsession "+r.Text("session_id"))
+		for _, l := range s.all() {
+			found, _ := TurnFlags{Turn: typed, Session: session}.ask(ctx, l, "window-turns")
+			for _, r := range found {
+				if typed == "" || r["begins"] == true {
+					names = append(names, r.Text("turn_id")+"\tsession "+r.Text("session_id"))
+				}
 			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/site"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -24,7 +25,7 @@ type Server struct {
 
 // Make is [site.Packs.Make].
 func (s Server) Make(ctx context.Context, l *ledger.Ledger, scope pack.Scope, target string) error {
-	made, err := writePack(ctx, l, nil, s.Data, scope, ExportFlags{Out: target, zip: true}, func(uint64, uint64) {})
+	made, err := writePack(ctx, l, answer.Shards(ctx), s.Data, scope, ExportFlags{Out: target, zip: true}, func(uint64, uint64) {})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/producer/gateway"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 )
@@ -154,61 +155,67 @@ func listenPages(a *cli.App, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// pages are the explorer of one ledger, which is opened at the first request that finds it.
+// pages are the explorer of one ledger or cluster, which is opened at the first request that finds it.
 type pages struct {
 	http.Handler
-	dsn func() (string, error)
+	dsn   func() (string, error)
+	texts *storedtext.Reader
 
-	mu     sync.Mutex // guards ledger
+	mu     sync.Mutex // guards ledger and shards, of which at most one is set
 	ledger *ledger.Ledger
+	shards *cluster.Ledgers
 }
 
 func pagesOf(a *cli.App, dsn func() (string, error), connect func() (jetstream.JetStream, error)) *pages {
-	p := &pages{dsn: dsn}
-	texts := &storedtext.Reader{Connect: connect, Keys: cli.KeysIn(a.Flags.Data)}
+	p := &pages{dsn: dsn, texts: &storedtext.Reader{Connect: connect, Keys: cli.KeysIn(a.Flags.Data)}}
 	p.Handler = site.New(site.Config{Open: p.open, Log: a.Log(), SQL: a.Flags.ClickHouse != "", Keys: func() (note.Verifiers, error) {
 		ring, err := keyfile.ReadRing(a.Flags.Data)
 		return ring.Verifiers(), err
-	}, Texts: texts.Read, Packs: packs.Server{Data: a.Flags.Data, Connect: connect}})
+	}, Texts: p.texts.Read, Packs: packs.Server{Data: a.Flags.Data, Connect: connect}})
 	return p
 }
 
-// open returns the ledger. As long as its server is away, each call tries again.
-func (p *pages) open(ctx context.Context) (*ledger.Ledger, error) {
+// open returns the ledger, or the shards of a cluster. As long as a server is away, each call tries again.
+func (p *pages) open(ctx context.Context) (*ledger.Ledger, *cluster.Ledgers, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ledger != nil {
-		return p.ledger, nil
+	if p.ledger != nil || p.shards != nil {
+		return p.ledger, p.shards, nil
 	}
 	dsn, err := p.dsn()
 	if errors.Is(err, embedded.ErrNotRunning) {
-		return nil, fmt.Errorf("%w: %w", ledger.ErrUnreachable, err)
+		return nil, nil, fmt.Errorf("%w: %w", ledger.ErrUnreachable, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l, err := cli.OpenDSN(ctx, dsn)
-	if err != nil {
-		return nil, err
+	p.ledger, p.shards, err = cli.OpenEither(ctx, dsn)
+	if p.shards != nil {
+		p.texts.Shards = p.shards.All()
 	}
-	p.ledger = l
-	return l, nil
+	return p.ledger, p.shards, err
 }
 
 // ping asks the server of the ledger.
 func (p *pages) ping(ctx context.Context) error {
-	l, err := p.open(ctx)
-	if err != nil {
+	l, shards, err := p.open(ctx)
+	switch {
+	case err != nil:
 		return err
+	case shards != nil:
+		return shards.Each(func(_ int, l *ledger.Ledger) error { return l.Ping(ctx) })
 	}
 	return l.Ping(ctx)
 }
 
-// Close closes the connection to the ledger.
+// Close closes the connections.
 func (p *pages) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ledger != nil {
 		p.ledger.Close()
+	}
+	if p.shards != nil {
+		p.shards.Close()
 	}
 }

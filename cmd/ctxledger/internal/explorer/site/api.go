@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
+	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -50,8 +51,8 @@ func (s *site) answer(ask endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
+		ctx, l, err := s.open(ctx)
 		r = r.WithContext(ctx)
-		l, err := s.Open(ctx)
 		var b body
 		if err == nil {
 			b, err = ask(r, l)
@@ -129,7 +130,7 @@ func problemOf(err error) (status int, code string, near []string) {
 		return http.StatusConflict, "ambiguous_id", near
 	case errors.Is(err, answer.ErrTenant):
 		return http.StatusForbidden, "other_tenant", nil
-	case errors.As(err, &parameter), errors.As(err, &wrong), errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
+	case errors.As(err, &parameter), errors.As(err, &wrong), errors.Is(err, shardanswer.ErrNeedsSession), errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
 		return http.StatusBadRequest, "wrong_request", nil
 	case errors.Is(err, read.ErrNotMigrated):
 		return http.StatusServiceUnavailable, "not_migrated", nil

@@ -48,7 +48,7 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request) {
 	seen, _ := strconv.ParseUint(r.URL.Query().Get("events"), 10, 64)
 	for access.Still(r.Context()) {
 		text := ":\n\n"
-		if n := s.shared.events(r.Context(), s.Open, place); n != 0 && n != seen {
+		if n := s.shared.events(r.Context(), s.open, place); n != 0 && n != seen {
 			if seen != 0 {
 				text = fmt.Sprintf("event: change\ndata: %d\n\n", n)
 			}

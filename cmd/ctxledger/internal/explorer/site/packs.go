@@ -25,7 +25,8 @@ import (
 
 // Packs makes and verifies evidence packs.
 type Packs interface {
-	// Make writes the pack of a session as a zip, and records that it was made.
+	// Make writes the pack of a session as a zip, and records that it was made. The ledger has the session,
+	// and the context has the shards of a cluster.
 	Make(ctx context.Context, l *ledger.Ledger, scope pack.Scope, target string) error
 	// Verify checks a pack with a public key, or with the keys of the ledger if the key is empty. The
 	// tenant is that of the request; empty means all.
@@ -121,11 +122,14 @@ func (p *packs) make(w http.ResponseWriter, r *http.Request, folder string) erro
 		return &source.UnknownError{Kind: "session", ID: asked.Session}
 	}
 	place := source.Place{Tenant: tenant, Session: asked.Session}
-	l, err := p.site.Open(r.Context())
+	ctx, l, err := p.site.open(r.Context())
+	if err == nil {
+		l, err = answer.Of(ctx, l, place.Session)
+	}
 	if err != nil {
 		return err
 	}
-	found, err := read.Of(l).ScopePlaces(r.Context(), read.Scope{Tenant: place.Tenant, Session: place.Session}, 2)
+	found, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: place.Tenant, Session: place.Session}, 2)
 	switch {
 	case err != nil:
 		return err
@@ -136,7 +140,7 @@ func (p *packs) make(w http.ResponseWriter, r *http.Request, folder string) erro
 	}
 	file := filepath.Join(folder, "pack.zip")
 	scope := pack.Scope{Kind: pack.ScopeSession, Tenant: found[0].Tenant, Session: place.Session}
-	if err := p.Make(r.Context(), l, scope, file); err != nil {
+	if err := p.Make(ctx, l, scope, file); err != nil {
 		return err
 	}
 	h := w.Header()

@@ -81,7 +81,12 @@ func headsOf(r *http.Request, l *ledger.Ledger) (view.Table, error) {
 		Name: "Which heads of the log are signed?", About: "the newest of each log; `ctxledger proof checkpoint` prints it, and `ctxledger proof witness` signs it again with a key of a witness",
 		Columns: []view.Cell{{Name: "log"}, {Name: "leaves", Class: "num"}, {Name: "root"}, {Name: "signed by"}, {Name: "covers facts up to"}},
 	}
-	heads, err := translog.Of(l).NewestHeads(r.Context())
+	var heads []translog.SignedHead
+	err := answer.Each(r.Context(), l, func(l *ledger.Ledger) error {
+		more, err := translog.Of(l).NewestHeads(r.Context())
+		heads = append(heads, more...)
+		return err
+	})
 	if err != nil {
 		return t, err
 	}

@@ -37,7 +37,11 @@ func place(r *http.Request) source.Place {
 // session shows the river of a session. Its head needs the row of the session alone.
 func (s *site) session(r *http.Request, l *ledger.Ledger) (shown, error) {
 	p := source.Place{Tenant: r.URL.Query().Get("tenant"), Session: r.PathValue("session")}
-	events, err := read.Of(l).EventRows(r.Context(), p.Tenant, p.Session) // first: the page has at least these
+	own, err := answer.Of(r.Context(), l, p.Session)
+	if err != nil {
+		return shown{}, err
+	}
+	events, err := read.Of(own).EventRows(r.Context(), p.Tenant, p.Session) // first: the page has at least these
 	if err != nil {
 		return shown{}, err
 	}

@@ -20,11 +20,17 @@ const mostOwnRows = 1000
 // errNoSQL means that statements of one's own are not answered here.
 var errNoSQL = errors.New("statements of your own need `ctxledger serve` with --clickhouse, a user of ClickHouse that may only read, and no --tokens: use `ctxledger query --sql`, or a client of ClickHouse")
 
+// errSQLOnCluster means that a statement would be answered by one shard only.
+var errSQLOnCluster = errors.New("statements of your own do not work on a cluster yet: give them to each shard with a client of ClickHouse")
+
 // statement shows the box for SQL, and the answer to a statement. A statement knows no tenant, so
 // that no token allows one. The user of the ledger must be a reader: the server refuses the rest.
 func (s *site) statement(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if !s.SQL || access.Of(r.Context()).Name != "" {
 		return shown{}, errNoSQL
+	}
+	if l == nil {
+		return shown{}, errSQLOnCluster
 	}
 	if setting, err := l.ReadOnly(r.Context()); err != nil || setting == "0" {
 		return shown{}, errors.Join(err, errNoSQL)

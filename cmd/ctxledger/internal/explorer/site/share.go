@@ -34,7 +34,7 @@ type look struct {
 // events returns the number of events of a session, see [read.Reader.EventRows], as it was at most
 // half of lookEvery ago. It is 0 for a session that is not known, or that the ledger cannot tell
 // about. The place has the tenant of the request, see [site.secure], so tenants share nothing.
-func (s *shared) events(ctx context.Context, open func(context.Context) (*ledger.Ledger, error), p source.Place) uint64 {
+func (s *shared) events(ctx context.Context, open func(context.Context) (context.Context, *ledger.Ledger, error), p source.Place) uint64 {
 	s.mu.Lock()
 	last, known := s.seen[p]
 	s.mu.Unlock()
@@ -45,7 +45,10 @@ func (s *shared) events(ctx context.Context, open func(context.Context) (*ledger
 	n, err, _ := s.group.Do(fmt.Sprintf("events %q", p), func() (any, error) {
 		ctx, cancel := alone(ctx)
 		defer cancel()
-		l, err := open(ctx)
+		ctx, l, err := open(ctx)
+		if err == nil {
+			l, err = answer.Of(ctx, l, p.Session)
+		}
 		if err != nil {
 			return uint64(0), err
 		}

@@ -21,14 +21,17 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
 // Config configures a site.
 type Config struct {
-	// Open returns the ledger to read. It is called for each request, and an error of it is a page.
-	Open func(context.Context) (*ledger.Ledger, error)
+	// Open returns the ledger to read, or the shards of a cluster instead. It is called for each request,
+	// and an error of it is a page.
+	Open func(context.Context) (*ledger.Ledger, *cluster.Ledgers, error)
 	// SQL allows statements of one's own, to requests without a token, if the ledger's user may only
 	// read.
 	SQL bool
@@ -101,7 +104,8 @@ type shown struct {
 	rest func() (any, error)
 }
 
-// page prepares the answer to a request.
+// page prepares the answer to a request. On a cluster the ledger is nil, and the context of the request
+// has the shards.
 type page func(*http.Request, *ledger.Ledger) (shown, error)
 
 var errNoPage = errors.New("there is no such page")
@@ -152,14 +156,20 @@ func (s *site) show(prepare page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		r = r.WithContext(ctx)
 		out, err := shown{}, error(nil)
-		var l *ledger.Ledger
-		if l, err = s.Open(ctx); err == nil {
+		ctx, l, err := s.open(ctx)
+		r = r.WithContext(ctx)
+		if err == nil {
 			out, err = prepare(r, l)
 		}
 		s.write(w, r, out, err)
 	}
+}
+
+// open opens the ledger for a context. On a cluster the ledger is nil, and the context has the shards.
+func (s *site) open(ctx context.Context) (context.Context, *ledger.Ledger, error) {
+	l, shards, err := s.Open(ctx)
+	return answer.OnShards(ctx, shards), l, err
 }
 
 // write writes a page, or the page about an error.
@@ -284,6 +294,8 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 		for _, name := range query.Nearest {
 			content.Links = append(content.Links, view.Link{Href: "/q/" + url.PathEscape(name), Text: name})
 		}
+	case errors.Is(err, shardanswer.ErrNeedsSession):
+		status, content.Heading = http.StatusBadRequest, "The question needs a session"
 	case errors.As(err, &wrong), errors.As(err, new(*wrongRequest)):
 		status, content.Heading = http.StatusBadRequest, "The address lacks something"
 	case errors.Is(err, read.ErrNotMigrated):
@@ -293,8 +305,12 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
 	case isAway(err):
 		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
+		if errors.Is(err, cluster.ErrShard) {
+			page.Retry = 2
+			break // the text names the shard
+		}
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
-	case errors.Is(err, errNoSQL):
+	case errors.Is(err, errNoSQL), errors.Is(err, errSQLOnCluster):
 		status, content.Heading = http.StatusForbidden, "No SQL of your own here"
 	case errors.Is(err, answer.ErrTenant):
 		status, content.Heading = http.StatusForbidden, "This token is for another tenant"

@@ -18,13 +18,15 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
+	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 // get asks a site whose ledger cannot be opened because of err.
 func get(t *testing.T, err error, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	handler := New(Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, err }})
+	handler := New(Config{Open: func(context.Context) (*ledger.Ledger, *cluster.Ledgers, error) { return nil, nil, err }})
 	request := httptest.NewRequestWithContext(access.As(t.Context(), access.Local), http.MethodGet, path, nil)
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, request)
@@ -44,6 +46,8 @@ func TestErrorsArePages(t *testing.T) {
 		{&source.UnknownError{Kind: "turn", ID: "<b>x", Near: []string{"t/1"}}, 404, `href="/t/t%2F1"`, "unknown_id"},
 		{context.DeadlineExceeded, 504, "took too long", "limit"},
 		{fmt.Errorf("%w: syntax", read.ErrStatement), 400, "is wrong", "wrong_request"},
+		{fmt.Errorf("%w: shard 2 at s2:9000: %w", cluster.ErrShard, ledger.ErrUnreachable), 503, "shard 2 at s2:9000", "unreachable"},
+		{shardanswer.ErrNeedsSession, 400, "give its session_id", "wrong_request"},
 		{errors.New("<script>boom</script>"), 500, "&lt;script&gt;boom", "failed"},
 	} {
 		page := get(t, test.err, "/")
@@ -93,7 +97,7 @@ func headComesFirst(t *testing.T, kind string, content any) {
 				t.Run(fmt.Sprint(packed, navigates, failure), func(t *testing.T) {
 					t.Parallel()
 					headWasRead := make(chan bool)
-					s := &site{Config: Config{Open: func(context.Context) (*ledger.Ledger, error) { return nil, nil }, Log: slog.New(slog.DiscardHandler)}}
+					s := &site{Config: Config{Open: func(context.Context) (*ledger.Ledger, *cluster.Ledgers, error) { return nil, nil, nil }, Log: slog.New(slog.DiscardHandler)}}
 					server := httptest.NewServer(s.show(func(r *http.Request, _ *ledger.Ledger) (shown, error) {
 						return shown{kind: kind, page: view.Page{Title: "the title"}, rest: func() (any, error) {
 							if navigates {
@@ -164,7 +168,9 @@ func (l narrow) Accept() (net.Conn, error) {
 // streaming serves the event streams of a ledger that does not answer.
 func streaming(t *testing.T, p pace) (*site, net.Addr) {
 	t.Helper()
-	open := func(context.Context) (*ledger.Ledger, error) { return nil, ledger.ErrUnreachable }
+	open := func(context.Context) (*ledger.Ledger, *cluster.Ledgers, error) {
+		return nil, nil, ledger.ErrUnreachable
+	}
 	s := &site{Config: Config{Open: open}, streams: make(chan struct{}, 1), pace: p}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /events/s/{session}", func(w http.ResponseWriter, r *http.Request) {

@@ -177,6 +177,9 @@ type ReadText func(ctx context.Context, l *ledger.Ledger, tenant string, ref sch
 // Text returns the stored text of an item as its last fact has it, empty if none is stored. A text that is
 // not in the fact is read by outside, if that is not nil; its error is part of the text.
 func Text(ctx context.Context, l *ledger.Ledger, p Place, item string, outside ReadText) (text string, err error) {
+	if l, err = answer.Of(ctx, l, p.Session); err != nil {
+		return "", err
+	}
 	places, err := read.Of(l).ScopePlaces(ctx, read.Scope{Tenant: p.Tenant, Session: p.Session}, 1)
 	if err != nil || len(places) == 0 {
 		return "", err
