@@ -11,9 +11,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -303,6 +305,7 @@ func TestRetentionOfContent(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	rows, events := f.digests(), f.count("SELECT uniqExact(source, event_id) FROM events")
 	delete(rows, "events")
+	delete(rows, "quarantine")
 	time.Sleep(2 * time.Second)
 	_, err := f.leases().Put(t.Context(), "retention.policy", []byte(`{"age_seconds":1,"bytes":0,"after_backup":false,"content_age_seconds":1,"tenant_content_age_seconds":{"beta":0}}`))
 	f.must(err)
@@ -315,8 +318,22 @@ func TestRetentionOfContent(t *testing.T) {
 		t.Errorf("%d events are empty, %d of them rightly, want %d: %+v", f.count(empty), n, want, done)
 	}
 	f.sameTables(rows)
-	if again, err := f.retention().Run(t.Context()); err != nil || again.Emptied != 0 {
+	const left = "SELECT count() FROM quarantine WHERE data = '' AND header = ''"
+	old = fmt.Sprintf("tenant != 'beta' AND stream_seq < %d", done.Streams[0].First)
+	want = f.count("SELECT count() FROM quarantine WHERE " + old)
+	if n := f.count(left + " AND reason != '' AND " + old); n != want || want == 0 || done.EmptiedRefused != want || f.count(left) != want {
+		t.Errorf("%d messages in quarantine are empty, %d of them rightly, want %d: %+v", f.count(left), n, want, done)
+	}
+	if again, err := f.retention().Run(t.Context()); err != nil || again.Emptied+again.EmptiedRefused != 0 {
 		t.Errorf("the second pass: %+v, %v", again, err)
+	}
+	if err := read.Of(f.ledger).Refusals(t.Context(), read.RefusalFilter{Last: done.Streams[0].First - 1}, func(r ledger.Refusal) error {
+		if _, err := quarantine.Replay(t.Context(), f.js, r); !errors.Is(err, quarantine.ErrLeft) {
+			t.Errorf("a replay of %s at %d: %v", r.Code, r.StreamSeq, err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 	again := f.rebuild()
 	again.CompareOnly = true

@@ -44,7 +44,7 @@ func TestProofOfExpiredContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if n, err := privacy.Of(l).Expire(t.Context(), privacy.Expiry{Before: time.Now().Add(time.Hour)}); err != nil || n != 1 {
+	if n, err := privacy.Of(l).Expire(t.Context(), privacy.Expiry{Before: time.Now().Add(time.Hour)}); err != nil || n.Events != 1 {
 		t.Fatalf("%d events are empty, %v", n, err)
 	}
 	why(cli.ExitNotVerified, "its content has expired by the retention")

@@ -220,7 +220,7 @@ func TestContentExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := privacy.Of(f.Ledger).Expire(t.Context(), privacy.Expiry{Before: recordedAt.Add(time.Hour)})
-	if err != nil || n == 0 {
+	if err != nil || n.Events == 0 {
 		t.Fatalf("%d events are empty, %v", n, err)
 	}
 	again := f.config(t, c.Header.Scope)

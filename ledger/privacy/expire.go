@@ -33,10 +33,14 @@ func keptContent() []string {
 	return types
 }
 
-// Expire empties the data of old events, and returns their number. All other columns stay: the identity
-// of an event, its digest, its ids, and the columns of facts in the other tables. The leaf in the
-// transparency log stays, too. Expire waits until all rows are rewritten, and may be repeated.
-func (l Tables) Expire(ctx context.Context, e Expiry) (events uint64, err error) {
+// Expired is what has lost its content.
+type Expired struct{ Events, Refused uint64 }
+
+// Expire empties the data of old events, and the data and headers of old messages in quarantine. All other
+// columns stay: the identity of an event, its digest, its ids, and the columns of facts in the other
+// tables. The leaf in the transparency log stays, too. Expire waits until all rows are rewritten, and may
+// be repeated.
+func (l Tables) Expire(ctx context.Context, e Expiry) (done Expired, err error) {
 	var only, except []string
 	if e.Tenant != "" {
 		only = ledger.StoredTenants(e.Tenant)
@@ -53,14 +57,24 @@ func (l Tables) Expire(ctx context.Context, e Expiry) (events uint64, err error)
 		"before": chsql.Time(e.Before), "only": chsql.Texts(only), "except": chsql.Texts(except), "kept": chsql.Texts(keptContent()),
 		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts),
 	}
-	if err := l.sql.Row(ctx, "expirable", params).Scan(&events); err != nil {
-		return 0, fmt.Errorf("count the events with old content: %w", err)
+	for _, of := range []struct {
+		count, empty, what string
+		done               *uint64
+	}{
+		{"expirable", "expire", "events", &done.Events},
+		{"expirable_refused", "expire_refused", "messages in quarantine", &done.Refused},
+	} {
+		var n uint64
+		if err := l.sql.Row(ctx, of.count, params).Scan(&n); err != nil {
+			return done, fmt.Errorf("count the %s with old content: %w", of.what, err)
+		}
+		if n == 0 {
+			continue // a mutation would look at every part
+		}
+		if err := l.mutate(ctx, of.empty, params); err != nil {
+			return done, fmt.Errorf("remove the content of old %s: %w", of.what, err)
+		}
+		*of.done = n
 	}
-	if events == 0 {
-		return 0, nil // a mutation would look at every part
-	}
-	if err := l.mutate(ctx, "expire", params); err != nil {
-		return 0, fmt.Errorf("remove the content of old events: %w", err)
-	}
-	return events, nil
+	return done, nil
 }

@@ -14,7 +14,8 @@
 //
 // The rows in the tables stay, with the identities of the events: an event that is sent again still
 // counts once. A rebuild keeps these rows, see [rebuild.Rebuild]. A policy may also limit the age of
-// content in the tables, by tenant; see [privacy.Tables.Expire]. Content stays while its message is in
+// content in the tables, by tenant; see [privacy.Tables.Expire]. Messages in quarantine lose their bytes
+// by the same age. Content stays while its message is in
 // the stream, so that a rebuild gives the same tables. A text in the bucket CTX_TEXTS is removed with the
 // content of the last fact that names it; see package texts.
 //

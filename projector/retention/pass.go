@@ -47,7 +47,9 @@ type Pass struct {
 // Done is what a pass has done.
 type Done struct {
 	Streams []Removed `json:"streams"`
-	Emptied uint64    `json:"emptied_events"` // whose content left the tables
+	// What lost its content in the tables.
+	Emptied        uint64 `json:"emptied_events"`
+	EmptiedRefused uint64 `json:"emptied_quarantined_messages"`
 }
 
 // Removed is what a pass has removed from one stream.
@@ -109,13 +111,13 @@ func (p Pass) run(ctx context.Context, emptied map[string]time.Time) (done Done,
 	if err := p.removeCopies(held, oldest); err != nil {
 		return done, err
 	}
-	done.Emptied, err = p.empty(held, policy, streams[0].source.Info.TimeStamp, firsts, emptied)
+	err = p.empty(held, &done, policy, streams[0].source.Info.TimeStamp, firsts, emptied)
 	return done, err
 }
 
-// empty removes old content from the tables, and returns the number of events. A tenant whose content
-// was emptied up to the same time is left out.
-func (p Pass) empty(ctx context.Context, policy Policy, now time.Time, firsts map[uuid.UUID]uint64, emptied map[string]time.Time) (events uint64, err error) {
+// empty removes old content from the tables, and adds what it emptied to done. A tenant whose content was
+// emptied up to the same time is left out.
+func (p Pass) empty(ctx context.Context, done *Done, policy Policy, now time.Time, firsts map[uuid.UUID]uint64, emptied map[string]time.Time) error {
 	ages := policy.contentAges()
 	for tenant, age := range ages {
 		before := now.Add(-age).Truncate(step(age))
@@ -126,30 +128,30 @@ func (p Pass) empty(ctx context.Context, policy Policy, now time.Time, firsts ma
 		if tenant == "" {
 			e.Except = slices.DeleteFunc(slices.Collect(maps.Keys(ages)), func(name string) bool { return name == "" })
 		}
-		var n uint64
+		var n privacy.Expired
 		err := p.Tables.Each(func(l *ledger.Ledger) error {
 			more, err := privacy.Of(l).Expire(ctx, e)
-			n += more
+			n.Events, n.Refused = n.Events+more.Events, n.Refused+more.Refused
 			return err
 		})
+		done.Emptied, done.EmptiedRefused = done.Emptied+n.Events, done.EmptiedRefused+n.Refused
 		if err != nil {
-			return events, err
+			return err
 		}
-		if n > 0 {
-			p.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", tenant, "events", n, "before", before)
+		if n != (privacy.Expired{}) {
+			p.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", tenant, "events", n.Events, "quarantined", n.Refused, "before", before)
 		}
-		events += n
 		_, err = texts.Sweep{JetStream: p.JetStream, Tables: p.Tables, Patience: textsPatience, Log: p.Log}.Run(ctx)
 		if errors.Is(err, texts.ErrNotProjected) {
 			p.Log.Info("texts of old content wait for the tables", "event", "texts_kept", "tenant", tenant)
 			continue
 		}
 		if err != nil {
-			return events, err
+			return err
 		}
 		emptied[tenant] = before
 	}
-	return events, nil
+	return nil
 }
 
 // textsPatience is the wait for the tables before texts are left to the next pass.

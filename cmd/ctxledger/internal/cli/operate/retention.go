@@ -28,7 +28,8 @@ signed tree head have it. The tables keep the rows: queries, packs and proofs st
 they are, and an event that is sent again still counts once. "ctxledger rebuild" copies
 these rows and projects the rest again; it can no longer correct them.
 
-The copies of quarantined messages leave with them; the table quarantine keeps the bytes.
+The copies of quarantined messages leave with them; the table quarantine keeps the bytes
+until an age of content removes them.
 Redactions, their revocations and the facts of erasures never leave: they are copied to
 the stream CTX_LASTING. Without the tables, the other facts of removed messages are lost.
 Therefore make backups, and let removals wait for them with --after-backup.`
@@ -57,8 +58,8 @@ limits; --none removes them.
 --content-age also removes old content from the tables: the data of events, with texts.
 What the views show of facts stays, and so do ids, digests and leaves. Content stays while
 its message is in a stream, so --content-age needs an --age that is not longer. No pack
-can be exported of a session whose content has left; older packs verify as before. The
-messages in quarantine keep their bytes.
+can be exported of a session whose content has left; older packs verify as before. Messages
+in quarantine lose their headers and bytes, and can then be replayed with a file only.
 
 An age below two minutes is refused: for that time, the server remembers the ids of
 messages to find repeats.`,
@@ -234,6 +235,9 @@ func (r removedReport) WriteTable(w io.Writer) error {
 	}
 	if r.Emptied > 0 {
 		fmt.Fprintf(w, "removed the content of %s from the tables\n", ui.Plural(r.Emptied, "event"))
+	}
+	if r.EmptiedRefused > 0 {
+		fmt.Fprintf(w, "removed the bytes of %s in quarantine\n", ui.Plural(r.EmptiedRefused, "message"))
 	}
 	return nil
 }

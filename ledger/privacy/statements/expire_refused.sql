@@ -1,0 +1,9 @@
+ALTER TABLE quarantine
+UPDATE data = '', header = ''
+WHERE recorded_at < {before:DateTime64(9, 'UTC')}
+    AND (empty({only:Array(String)}) OR has({only:Array(String)}, toString(tenant)))
+    AND NOT has({except:Array(String)}, toString(tenant))
+    AND NOT arrayExists(
+        (i, first) -> incarnation = i AND stream_seq >= first,
+        {incarnations:Array(UUID)}, {firsts:Array(UInt64)})
+    AND (data != '' OR header != '')
