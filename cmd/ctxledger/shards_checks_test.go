@@ -40,6 +40,8 @@ func (r *shardRig) sameChecks() {
 	p.numbered(second, second, 3)
 	p.numbered("nowhere", first, 5)
 	p.numbered("nowhere", second, 9)
+	p.numbered("nowhere", first, 10)
+	p.numbered("nowhere", second, 11)
 	r.must("project", "--until-caught-up")
 	r.projectPlain(4)
 	for _, l := range []*ledger.Ledger{r.ledgers().All()[1], r.plain} { // a session that is quiet for two days
