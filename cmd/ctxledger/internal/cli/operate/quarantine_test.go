@@ -44,8 +44,11 @@ func TestAdviceSaysWhatToDo(t *testing.T) {
 		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}, {StreamSeq: 9, Outcome: "recorded"}}, "nothing"},
 		{schema.CodeNotJSON, []read.Replay{{StreamSeq: 8, Outcome: "refused"}}, "quarantine show 8"},
 	} {
-		if got := advice(ledger.Refusal{StreamSeq: 7, Code: string(c.code)}, c.replays); !strings.Contains(got, c.says) {
+		if got := advice(ledger.Refusal{StreamSeq: 7, Code: string(c.code), Data: []byte("{}")}, c.replays); !strings.Contains(got, c.says) {
 			t.Errorf("%s, %v: %q does not say %q", c.code, c.replays, got, c.says)
 		}
+	}
+	if got := advice(ledger.Refusal{StreamSeq: 7, Code: string(schema.CodeNotJSON)}, nil); !strings.Contains(got, "have left by the retention") {
+		t.Errorf("without bytes: %q", got)
 	}
 }
