@@ -72,7 +72,7 @@ func (s *servers) rawRound(ctx context.Context, n int) (r Round, err error) {
 	if err := conn.Exec(ctx, statement("create_raw")); err != nil {
 		return r, fmt.Errorf("create the raw table: %w", err)
 	}
-	r, found, err := s.measure(ctx, WayConfig{Way: RawWay, ClickHouse: dsn, Events: n})
+	r, found, err := s.measure(ctx, WayConfig{Way: rawWay, ClickHouse: dsn, Events: n})
 	if err != nil {
 		return r, fmt.Errorf("raw copy: %w", err)
 	}

@@ -24,7 +24,7 @@ import (
 // The ways through the stream: a raw copy, the projector, and a rebuild of the projector's
 // tables.
 const (
-	RawWay      = "raw"
+	rawWay      = "raw"
 	unloggedWay = "unlogged" // a drain without the transparency log
 	drainWay    = "drain"
 	rebuildWay  = "rebuild"
@@ -102,7 +102,7 @@ func FollowWay(ctx context.Context, c WayConfig, in io.Reader, out io.Writer) (e
 // prepare connects a way to ClickHouse. prepare returns the functions that run and close the way.
 func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin func(context.Context) (wayEnded, error), closeWay func() error, err error) {
 	switch c.Way {
-	case RawWay:
+	case rawWay:
 		conn, err := connect(c.ClickHouse)
 		if err != nil {
 			return nil, nil, err
@@ -140,7 +140,7 @@ func (c WayConfig) prepare(ctx context.Context, js jetstream.JetStream) (begin f
 			return wayEnded{Rebuilt: stepsOf(done)}, err
 		}, l.Close, nil
 	}
-	return nil, nil, fmt.Errorf("%q is not a way: use %s, %s, %s or %s", c.Way, RawWay, unloggedWay, drainWay, rebuildWay)
+	return nil, nil, fmt.Errorf("%q is not a way: use %s, %s, %s or %s", c.Way, rawWay, unloggedWay, drainWay, rebuildWay)
 }
 
 // profiled runs the function what and writes a CPU profile to a file, unless the file's name is empty.

@@ -30,7 +30,7 @@ func TestAWayWaitsAndEndsWithItsParent(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
 				// The stream is empty, so the way would wait forever.
-				ended <- FollowWay(t.Context(), WayConfig{Way: RawWay, NATS: s.NATSURL(), ClickHouse: s.ClickHouseDSN(), Events: 1}, in, &out)
+				ended <- FollowWay(t.Context(), WayConfig{Way: rawWay, NATS: s.NATSURL(), ClickHouse: s.ClickHouseDSN(), Events: 1}, in, &out)
 			}()
 			go func() {
 				_, _ = io.WriteString(parent, orders)

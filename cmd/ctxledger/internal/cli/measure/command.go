@@ -154,9 +154,6 @@ func benchWayCommand(a *cli.App) *cobra.Command {
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.NATS, c.ClickHouse = a.Flags.NATS, a.Flags.ClickHouse
-			if c.Way != bench.RawWay {
-				cli.SaveMemory(cli.ProjectorGarbage) // as `ctxledger project` does
-			}
 			return cli.Quietly(cmd.Context(), bench.FollowWay(cmd.Context(), c, a.In, a.Out))
 		},
 	}

@@ -103,7 +103,7 @@ func verifyPack(ctx context.Context, a *cli.App, path string, flags verifyFlags)
 		}
 		options.Witnessed = append(options.Witnessed, head)
 	}
-	cli.SaveMemory(cli.PackGarbage)
+	cli.SaveMemory()
 	report, err := verify.Pack(ctx, path, options)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageError("there is no pack at %s", path)

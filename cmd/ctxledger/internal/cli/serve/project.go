@@ -102,7 +102,6 @@ are any. An interrupted pass continues at its place.`,
 var Outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
 
 func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen string, heads cli.HeadFlags) error {
-	cli.SaveMemory(cli.ProjectorGarbage)
 	manager := notify.FromEnvironment(a.Log())
 	listener, err := ListenStatus(listen)
 	if err != nil {
