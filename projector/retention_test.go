@@ -328,7 +328,7 @@ func TestRetentionOfContent(t *testing.T) {
 		t.Errorf("the second pass: %+v, %v", again, err)
 	}
 	if err := read.Of(f.ledger).Refusals(t.Context(), read.RefusalFilter{Last: done.Streams[0].First - 1}, func(r ledger.Refusal) error {
-		if _, err := quarantine.Replay(t.Context(), f.js, r); !errors.Is(err, quarantine.ErrLeft) {
+		if _, err := quarantine.Replay(t.Context(), f.js, r); !errors.Is(err, quarantine.ErrEmpty) {
 			t.Errorf("a replay of %s at %d: %v", r.Code, r.StreamSeq, err)
 		}
 		return nil

@@ -56,8 +56,8 @@ func askModel(t *testing.T, base, text string) {
 	}
 }
 
-// TestCaptureLargeTexts: with --store-text, a text that does not fit into its event is stored beside it,
-// encrypted, and is removed with its session. A text with a secret is left out.
+// TestCaptureLargeTexts: --store-text stores a text beside its event if the event cannot hold it. The text
+// is encrypted, and it is removed with its session. A text with a secret is left out.
 func TestCaptureLargeTexts(t *testing.T) {
 	t.Parallel()
 	needEngine(t)

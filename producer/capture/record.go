@@ -37,6 +37,7 @@ func (r *Recorder) record(t *Tap) error {
 		call.Fidelity, call.Altered, call.Telling = schema.FidelityReported, false, ":reported"
 	}
 	facts := next.Observe(&r.reader, &t.exchange, call)
+	r.texts.failed = false
 	lost := r.counts.untold.Swap(0)
 	if lost > 0 {
 		facts = append(facts, lossFact(lost, t.at, facts))
@@ -140,10 +141,14 @@ func (r *Recorder) fit(f *observe.Fact, ids schema.Correlation) ([]*schema.Event
 		}
 		list, err = r.prepare(f.Reduced, ids)
 	}
-	if err != nil || f.Large == nil || r.texts.store(f) {
+	if err != nil || f.Large == nil {
 		return list, err
 	}
-	return r.prepare(f.Unnamed(), ids)
+	unnamed := f.Unnamed()
+	if r.texts.store(unnamed.ContentDigest, string(f.Large)) {
+		return list, nil
+	}
+	return r.prepare(unnamed, ids)
 }
 
 func (r *Recorder) prepare(fact schema.Fact, ids schema.Correlation) ([]*schema.Event, error) {

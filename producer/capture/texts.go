@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/producer"
-	"github.com/ctxledger/ctxledger/producer/capture/observe"
 	"github.com/ctxledger/ctxledger/producer/publish"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Texts stores the texts that do not fit into their facts. The recorder calls one method at a time.
@@ -35,14 +33,13 @@ type beside struct {
 
 var errSecret = errors.New("it holds a withheld value")
 
-// store stores the text of a fact, and reports whether it did.
-func (b *beside) store(f *observe.Fact) bool {
+// store stores a text under its digest, and reports whether it did.
+func (b *beside) store(digest, text string) bool {
 	if b.failed || b.to == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), textTimeout)
 	defer cancel()
-	digest, text := f.Unnamed().(*schema.ItemAdded).ContentDigest, string(f.Large)
 	holds, err := producer.Withholds(ctx, b.client, text)
 	if err == nil && holds {
 		err = errSecret
@@ -59,10 +56,9 @@ func (b *beside) store(f *observe.Fact) bool {
 	return true
 }
 
-// settle ends an exchange whose facts the transport has. Texts that cannot be settled now are settled after
-// a later exchange.
+// settle is for the texts of an exchange whose facts the transport has. Texts that cannot be settled now
+// are settled after a later exchange.
 func (b *beside) settle(t publish.Transport) {
-	b.failed = false
 	if !b.unsettled {
 		return
 	}

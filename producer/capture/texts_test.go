@@ -71,3 +71,20 @@ func TestLargeTexts(t *testing.T) {
 		t.Errorf("%d texts stored, %d left out, %d inline", stored, left, inline)
 	}
 }
+
+// TestLargeTextsAfterAFailure: an exchange that ends early while the store is away does not keep the texts
+// of the next one from the store.
+func TestLargeTextsAfterAFailure(t *testing.T) {
+	t.Parallel()
+	d, s := &dying{Recorder: new(producertest.Recorder), before: true}, &store{away: 1, texts: make(map[string]string)}
+	r := open(t, d, func(c *Config) { c.StoreText, c.Texts = true, s })
+	window := windowOf(strings.Repeat("one ", 20_000), "short")
+	post(t, r, window, message("m1", "hi"))
+	d.mu.Lock()
+	d.before = false
+	d.mu.Unlock()
+	post(t, r, window, message("m2", "hi"))
+	if s.writes != 2 || len(s.texts) != 1 {
+		t.Errorf("%d writes, %d texts stored", s.writes, len(s.texts))
+	}
+}

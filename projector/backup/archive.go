@@ -198,8 +198,8 @@ func (c Chain) merge(to io.Writer, stream string) error {
 	})
 }
 
-// errEnough stops the read of an archive.
-var errEnough = errors.New("the state was read")
+// errEnough stops the read of an archive or of a stream.
+var errEnough = errors.New("what was wanted is read")
 
 func (l Link) readState(stream string) (state api.StreamState, err error) {
 	err = l.read(stream, func(s api.StreamState) error {

@@ -26,8 +26,8 @@ var (
 	// ErrMasked means that a quarantined message cannot be replayed unchanged, because its
 	// bytes are masked. Send the event under a new id and without the value.
 	ErrMasked = errors.New("the message's bytes are masked, because a redaction withholds a value in them: replay a fixed event with a new id and without the value")
-	// ErrLeft means that the retention of content has removed the bytes of a quarantined message.
-	ErrLeft = errors.New("the message's bytes have left by the retention of content: replay the event from its producer, with a file")
+	// ErrEmpty means that a quarantined message has neither headers nor bytes.
+	ErrEmpty = errors.New("the message has no bytes: it was empty, or they have left by the retention of content: replay the event from its producer, with a file")
 	// ErrNotReplayable means that the message has no subject of the stream.
 	ErrNotReplayable = errors.New("the message's subject does not belong to the stream of events: replay a fixed event")
 	// ErrOtherTenant means that a fixed event and the replaced message have different tenants. A
@@ -38,10 +38,10 @@ var (
 // Replay publishes a quarantined message again, unchanged, and returns its sequence in the
 // stream. The event's identity is unchanged, so it counts once. A second replay within the
 // duplicate window of the stream returns the same sequence. A later one is a duplicate. The
-// error is [ErrMasked], [ErrLeft], [ErrNotReplayable] or one of the stream.
+// error is [ErrMasked], [ErrEmpty], [ErrNotReplayable] or one of the stream.
 func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint64, error) {
-	if Left(r) {
-		return 0, ErrLeft
+	if Empty(r) {
+		return 0, ErrEmpty
 	}
 	if Masked(r) {
 		return 0, ErrMasked
@@ -62,8 +62,9 @@ func Replay(ctx context.Context, js jetstream.JetStream, r ledger.Refusal) (uint
 	return publishReplay(ctx, js, m, id, sha256.Sum256(m.Data), r)
 }
 
-// Left reports whether the retention of content has removed the bytes of a quarantined message.
-func Left(r ledger.Refusal) bool { return len(r.Data) == 0 && len(r.Header) == 0 }
+// Empty reports whether a quarantined message has neither headers nor bytes. The retention of content
+// removes both.
+func Empty(r ledger.Refusal) bool { return len(r.Data) == 0 && len(r.Header) == 0 }
 
 // ReplayFixed publishes an event in the place of a quarantined message and returns its sequence
 // in the stream. The caller must have validated the event. An event without a tenant gets the

@@ -15,9 +15,9 @@
 // The rows in the tables stay, with the identities of the events: an event that is sent again still
 // counts once. A rebuild keeps these rows, see [rebuild.Rebuild]. A policy may also limit the age of
 // content in the tables, by tenant; see [privacy.Tables.Expire]. Messages in quarantine lose their bytes
-// by the same age. Content stays while its message is in
-// the stream, so that a rebuild gives the same tables. A text in the bucket CTX_TEXTS is removed with the
-// content of the last fact that names it; see package texts.
+// by the same age. Content stays while its message is in the stream, so that a rebuild gives the same
+// tables. A text in the bucket CTX_TEXTS is removed with the content of the last fact that names it; see
+// package texts.
 //
 // Redactions, their revocations and the facts of erasures never leave an installation. A pass copies
 // them to the stream CTX_LASTING first; see [Lasting]. A projector with empty tables, such as after

@@ -3,6 +3,7 @@ package streamio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -13,79 +14,110 @@ import (
 type Selection struct {
 	Subject     string    // of the messages, with wildcards; "" is every subject
 	Since       time.Time // when the first message was stored; the zero time is the start of the stream
+	After       uint64    // sequence before that of the first message; not with Since
 	HeadersOnly bool      // the server leaves out the data
 }
 
 const (
-	// headersAtOnce is the number of messages without data that Each requests at a time. It requests
-	// whole messages one by one, because each may be large.
-	headersAtOnce = 500
+	// Numbers of messages that Each requests at a time. A whole message may have a megabyte.
+	headersAtOnce, wholeAtOnce = 500, 32
 	// patience is how long Each waits for the next message.
 	patience = 5 * time.Second
 )
 
 // Each calls visit for the current messages of a stream that are in the selection. Each visits
-// them in the order of the stream and stops at the first error of visit.
+// them in the order of the stream and stops at the first error of visit. Messages that are deleted
+// meanwhile may be left out. Errors: [ErrUndelivered], or one of visit or of the server.
 func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	config := jetstream.ConsumerConfig{
 		FilterSubject: s.Subject, HeadersOnly: s.HeadersOnly, AckPolicy: jetstream.AckNonePolicy,
 		MemoryStorage: true, Replicas: 1, InactiveThreshold: forgetAfter, DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
-	if !s.Since.IsZero() {
+	switch {
+	case !s.Since.IsZero():
 		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &s.Since
+	case s.After > 0:
+		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, s.After+1
 	}
 	consumer, err := stream.CreateConsumer(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer Forget(ctx, stream, consumer)
-	most := uint64(1)
+	most := uint64(wholeAtOnce)
 	if s.HeadersOnly {
 		most = headersAtOnce
 	}
+	f := feed{Consumer: consumer, visit: visit}
 	for left := consumer.CachedInfo().NumPending; left > 0; {
-		read, err := fetch(ctx, consumer, int(min(left, most)), visit)
-		if err != nil {
+		before := f.read
+		if err := f.fetch(ctx, int(min(left, most))); err != nil {
 			return err
 		}
-		left -= read
+		left = min(left-(f.read-before), f.pending)
 	}
 	return nil
 }
 
-// fetch calls visit for the next messages of a consumer, at least one and at most this many. In a
-// cluster the other servers learn of a new consumer a moment after its creation. Until then
+// A feed is a consumer whose messages are read.
+type feed struct {
+	jetstream.Consumer
+	visit   func(jetstream.Msg, *jetstream.MsgMetadata) error
+	read    uint64 // messages so far
+	pending uint64 // that the stream has after the last one
+}
+
+// fetch calls visit for the next messages of a feed, at most this many. There are none only if all are
+// deleted. In a cluster the other servers learn of a new consumer a moment after its creation. Until then
 // nobody answers, and fetch asks again.
-func fetch(ctx context.Context, consumer jetstream.Consumer, most int, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) (read uint64, err error) {
+func (f *feed) fetch(ctx context.Context, most int) error {
+	before := f.read
 	for deadline := time.Now().Add(patience); ; {
-		batch, err := consumer.Fetch(most, jetstream.FetchMaxWait(patience))
+		batch, err := f.Fetch(most, jetstream.FetchMaxWait(patience))
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for msg := range batch.Messages() {
 			meta, err := msg.Metadata()
 			if err != nil {
-				return read, err
+				return err
 			}
-			if err := visit(msg, meta); err != nil {
-				return read, err
+			if f.read, f.pending = f.read+1, meta.NumPending; f.read != meta.Sequence.Consumer {
+				return fmt.Errorf("read up to sequence %d: %w", meta.Sequence.Stream, ErrUndelivered)
 			}
-			read++
+			if err := f.visit(msg, meta); err != nil {
+				return err
+			}
 		}
 		switch {
-		case read > 0:
-			return read, nil
+		case f.read > before:
+			return nil
 		case batch.Error() == nil:
-			return 0, nats.ErrTimeout
+			return f.settle(ctx)
 		case !errors.Is(batch.Error(), nats.ErrNoResponders) || time.Now().After(deadline):
-			return 0, batch.Error()
+			return batch.Error()
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// settle ends a feed that got nothing for a while, if all messages that it waits for are deleted.
+func (f *feed) settle(ctx context.Context) error {
+	info, err := f.Info(ctx)
+	switch {
+	case err != nil:
+		return err
+	case info.Delivered.Consumer != f.read:
+		return ErrUndelivered
+	case info.NumPending > 0:
+		return nats.ErrTimeout
+	}
+	f.pending = 0
+	return nil
 }
 
 // Forget removes a consumer. After an error the server removes it later.

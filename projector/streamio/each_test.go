@@ -82,6 +82,8 @@ func TestEach(t *testing.T) {
 	}{
 		{name: "all", s: Selection{}, want: all},
 		{name: "a subject", s: Selection{Subject: "ctx.quarantine.1"}, want: odd},
+		{name: "after a sequence", s: Selection{After: 1150}, want: all[1150:]},
+		{name: "after the last", s: Selection{After: 1200}},
 		{name: "a later time", s: Selection{Since: time.Now().Add(time.Hour)}},
 		{name: "headers", s: Selection{HeadersOnly: true}, want: make([]string, len(all))},
 		{name: "nobody answers at first", s: Selection{}, deaf: 3, want: all},
@@ -99,8 +101,22 @@ func TestEach(t *testing.T) {
 			t.Errorf("%s: %v, %d messages, want %d", c.name, err, len(got), len(c.want))
 		}
 	}
+	// Messages that are deleted while they are read are left out.
+	got := 0
+	err = Each(t.Context(), stream, Selection{After: 1000}, func(jetstream.Msg, *jetstream.MsgMetadata) error {
+		if got++; got == 1 {
+			return stream.Purge(t.Context(), jetstream.WithPurgeKeep(0))
+		}
+		return nil
+	})
+	if err != nil || got < 1 || got > wholeAtOnce {
+		t.Errorf("of deleted messages %d were read, %v", got, err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
+	if _, err := js.Publish(t.Context(), "ctx.quarantine.1", nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := Each(ctx, deafStream{stream, 1000}, Selection{}, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("nobody ever answers:", err)
 	}

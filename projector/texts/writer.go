@@ -2,7 +2,11 @@ package texts
 
 import (
 	"context"
+	"errors"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -16,6 +20,25 @@ type Writer struct {
 	key       schema.Key
 	unsettled map[Name]string
 	bytes     int
+}
+
+// ErrNoBucket means that an installation of an earlier version has no bucket.
+var ErrNoBucket = errors.New("there is no bucket " + streamio.TextsBucket + ": `ctxledger migrate` makes it")
+
+// OpenWriter returns a writer for a tenant, after it has seen that the account may write. Errors:
+// [ErrNoBucket], or an error of the server.
+func OpenWriter(ctx context.Context, js jetstream.JetStream, tenant string, key schema.Key) (*Writer, error) {
+	bucket, err := Open(ctx, js)
+	if err == nil && bucket == nil {
+		err = ErrNoBucket
+	}
+	if err == nil {
+		err = bucket.CheckWritable(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return NewWriter(bucket, tenant, key), nil
 }
 
 // NewWriter returns a writer for a tenant, which encrypts under its key.

@@ -255,7 +255,7 @@ func knownOf(ctx context.Context, l *ledger.Ledger, asked []reference) (map[refe
 	return known, nil
 }
 
-// sessionsOf returns those of the sessions of which a shard has events.
+// sessionsOf returns the sessions that have events on a shard.
 func sessionsOf(ctx context.Context, l *ledger.Ledger, sessions []string) (here []string, err error) {
 	for part := range slices.Chunk(sessions, chsql.MostValues) {
 		for row := range l.SQL(files).Rows(ctx, "sessions_here", chsql.Params{"sessions": chsql.Texts(part)}) {

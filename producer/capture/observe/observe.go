@@ -42,7 +42,7 @@ type Fact struct {
 }
 
 // Unnamed returns the fact of a large text without the text's name, for a text that is not stored.
-func (f *Fact) Unnamed() schema.Fact {
+func (f *Fact) Unnamed() *schema.ItemAdded {
 	item := *cmp.Or(f.Reduced, f.Fact).(*schema.ItemAdded)
 	item.ContentRef = ownRef(item.ItemID)
 	return &item

@@ -55,7 +55,7 @@ func LowerHex(s string, n int) bool {
 	return len(s) == n
 }
 
-// lowerHex tells the digits apart without a branch, which digests would take at random.
+// lowerHex replaces a branch for each digit. A processor cannot predict the branches of a digest.
 var lowerHex = func() (is [256]bool) {
 	for _, c := range []byte("0123456789abcdef") {
 		is[c] = true

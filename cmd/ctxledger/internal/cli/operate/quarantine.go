@@ -132,8 +132,8 @@ the exact bytes only. --event writes one CloudEvent in JSON, to fix and replay.`
 				return err
 			}
 			switch {
-			case quarantine.Left(r) && (raw || event):
-				return quarantine.ErrLeft
+			case quarantine.Empty(r) && (raw || event):
+				return quarantine.ErrEmpty
 			case raw:
 				_, err = a.Data().Write(r.Data)
 				return err
@@ -232,8 +232,8 @@ func advice(r ledger.Refusal, replays []read.Replay) string {
 			return fmt.Sprintf("its replay was refused, too: see `ctxledger quarantine show %d`", last.StreamSeq)
 		}
 	}
-	if quarantine.Left(r) {
-		return fmt.Sprintf("its bytes have left by the retention of content. Where the fact is needed, take the event from its producer, mend it, and run `ctxledger quarantine replay %d fixed.json`", r.StreamSeq)
+	if quarantine.Empty(r) {
+		return fmt.Sprintf("it has no bytes: it was empty, or they have left by the retention of content. Where the fact is needed, take the event from its producer, mend it, and run `ctxledger quarantine replay %d fixed.json`", r.StreamSeq)
 	}
 	form := "--event"
 	if r.EventID == "" {

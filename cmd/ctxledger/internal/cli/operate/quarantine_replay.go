@@ -148,7 +148,7 @@ func (r *replayer) asItIs(ctx context.Context, list []ledger.Refusal) error {
 	for _, found := range list {
 		sequence, err := quarantine.Replay(ctx, r.js, found)
 		switch {
-		case errors.Is(err, quarantine.ErrMasked), errors.Is(err, quarantine.ErrLeft), errors.Is(err, quarantine.ErrNotReplayable):
+		case errors.Is(err, quarantine.ErrMasked), errors.Is(err, quarantine.ErrEmpty), errors.Is(err, quarantine.ErrNotReplayable):
 			r.refused = true
 			fmt.Fprintf(r.app.Err, "sequence %d: %s: %v\n", found.StreamSeq, found.Code, err)
 		case err != nil:

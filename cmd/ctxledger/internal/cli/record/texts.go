@@ -17,18 +17,15 @@ import (
 // openTexts returns a writer of texts that are too large for their events. It returns nil if there is no
 // bucket, or if the account may not write to it. Such texts are then left out.
 func openTexts(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant string, key schema.Key) *texts.Writer {
-	bucket, err := texts.Open(ctx, js)
-	if bucket == nil && err == nil {
+	w, err := texts.OpenWriter(ctx, js, tenant, key)
+	if errors.Is(err, texts.ErrNoBucket) {
 		return nil
-	}
-	if err == nil {
-		err = bucket.CheckWritable(ctx)
 	}
 	if err != nil {
 		_ = ui.Line(a.Err, "texts of 64 KiB and more are left out, because the bucket %s cannot be written: %v", streamio.TextsBucket, err)
 		return nil
 	}
-	return texts.NewWriter(bucket, tenant, key)
+	return w
 }
 
 // largeTexts are the texts of the facts of a log that are not published yet.

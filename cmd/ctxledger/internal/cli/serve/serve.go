@@ -161,7 +161,7 @@ type pages struct {
 	dsn   func() (string, error)
 	texts *storedtext.Reader
 
-	mu     sync.Mutex // guards ledger and shards, of which at most one is set
+	mu     sync.Mutex // guards ledger and shards; at most one is set
 	ledger *ledger.Ledger
 	shards *cluster.Ledgers
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -29,7 +28,6 @@ type lateTexts struct {
 var (
 	errAway = errors.New("the NATS server is away")
 	errFull = errors.New("too many texts wait for their facts")
-	errNone = errors.New("there is no bucket " + streamio.TextsBucket + ": `ctxledger migrate` makes it")
 )
 
 // askAgain is the time after which a bucket that takes no texts is asked again.
@@ -43,7 +41,7 @@ func (l *lateTexts) Write(ctx context.Context, digest, text string) error {
 	case l.writer == nil && time.Now().Before(l.next):
 		return l.closed
 	case l.writer == nil:
-		if l.writer, l.closed = l.open(ctx); l.closed != nil {
+		if l.writer, l.closed = texts.OpenWriter(ctx, l.js, l.tenant, l.ring.Keys[0]); l.closed != nil {
 			l.next = time.Now().Add(askAgain)
 			return l.closed
 		}
@@ -51,20 +49,6 @@ func (l *lateTexts) Write(ctx context.Context, digest, text string) error {
 		return errFull
 	}
 	return l.writer.Write(ctx, digest, text)
-}
-
-func (l *lateTexts) open(ctx context.Context) (*texts.Writer, error) {
-	bucket, err := texts.Open(ctx, l.js)
-	if err == nil && bucket == nil {
-		err = errNone
-	}
-	if err == nil {
-		err = bucket.CheckWritable(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return texts.NewWriter(bucket, l.tenant, l.ring.Keys[0]), nil
 }
 
 // Settle makes sure that the bucket has the texts whose facts the stream has now.
