@@ -15,7 +15,8 @@
 //
 // # A log that has grown
 //
-// The log is parsed from its start, so no state of a parser lies on disk. The ids of the facts of a
+// The log is parsed from its start, so no state of a parser lies on disk. The token counts of its texts
+// do, see [Counts], because counting them again would take most of the time. The ids of the facts of a
 // source and their bytes are compared in blocks of 64. A block whose digests are known is not published
 // again. Facts wait until the end of their block, so a [Filter] holds at most 64 facts of each source. A
 // record that later records correct has another id, so its block is published again.

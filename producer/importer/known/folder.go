@@ -9,7 +9,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 )
 
-// Folder is the memory of this machine: a file for each log. A Folder that is "" remembers nothing.
+// Folder is the memory of this machine: for each log, a file with its [Entry] and one with its [Counts]. A Folder that is "" remembers nothing.
 // Several processes may use it at once; the last one wins.
 type Folder string
 
@@ -51,8 +51,7 @@ func (f Folder) Find(log, kind string, now Stamp) (e Entry, report model.Report,
 	return e, report, err == nil
 }
 
-// Keep keeps the entry of a log. The file is replaced as a whole. It is not synced, since it is safe
-// to lose.
+// Keep keeps the entry of a log.
 func (f Folder) Keep(log, kind string, e Entry) error {
 	if f == "" || !e.Stamp.sure() {
 		return nil
@@ -61,8 +60,14 @@ func (f Folder) Keep(log, kind string, e Entry) error {
 	if err != nil {
 		return err
 	}
+	return f.replace(file, e)
+}
+
+// replace writes a value into a file. The file is replaced as a whole. It is not synced, since it is
+// safe to lose.
+func (f Folder) replace(file string, value any) error {
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(e); err != nil {
+	if err := gob.NewEncoder(&b).Encode(value); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(string(f), 0o700); err != nil {

@@ -16,8 +16,11 @@ var afterCause = map[string]string{
 }
 
 // headline is one sentence about the costs of sessions: what cache breaks cost of the whole. It
-// is "" for sessions without model calls.
+// is "" for no sessions, and for sessions without model calls.
 func headline(ctx context.Context, r read.Reader, tenant string, sessions []string) (string, error) {
+	if len(sessions) == 0 {
+		return "", nil
+	}
 	b, err := r.Bill(ctx, tenant, sessions)
 	if err != nil {
 		return "", err

@@ -66,7 +66,7 @@ rules of gitleaks find are replaced. On other servers, titles say only "Read cal
 prompt", unless --titles is given. --titles=false leaves the words out everywhere.
 
 The import says at its end what the model calls cost by ` + "`ctxledger prices`" + `, and which cache
-breaks cost most of it.
+breaks cost most of it. Without new calls it says nothing of that.
 
 A second import of a log changes nothing. A log that has grown adds its new facts;
 digests therefore use the first key of the tenant. A session in several files counts
@@ -187,7 +187,7 @@ func importLogs(ctx context.Context, a *cli.App, format model.Format, paths []st
 	case im.stream.blind:
 		fmt.Fprintln(a.Err, "stored in the stream; this account may not look into it, so whether it is projected was not checked")
 	default:
-		if err := awaitTables(ctx, a, im.stream.js, im.stream.before, note, flags.tenant, slices.Sorted(maps.Keys(im.stream.sessions))); err != nil {
+		if err := awaitTables(ctx, a, im.stream.js, im.stream.before, note, flags.tenant, slices.Sorted(maps.Keys(im.stream.billed))); err != nil {
 			const stored = "everything is in the stream, and goes into the tables while a projector runs"
 			return cli.Interrupted(ctx, fmt.Errorf("wait for the tables: %w; %s", err, stored), stored)
 		}
@@ -316,7 +316,8 @@ type lack struct {
 }
 
 // awaitTables waits until the whole stream is projected, facts of earlier imports
-// included, and reports the outcome, with one sentence about the costs of the sessions.
+// included, and reports the outcome, with one sentence about the costs of the sessions that have new
+// model calls.
 func awaitTables(ctx context.Context, a *cli.App, js jetstream.JetStream, before streamio.LastSequences, note io.Writer, tenant string, sessions []string) error {
 	last, err := streamio.ReadLastSequences(ctx, js)
 	if err != nil {

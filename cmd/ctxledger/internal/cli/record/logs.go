@@ -44,24 +44,15 @@ type streamSide struct {
 	texts     *texts.Writer // nil without a bucket that takes texts
 	before    streamio.LastSequences
 	blind     bool            // the account may only publish
-	sessions  map[string]bool // of the published facts
+	billed    map[string]bool // sessions of the published model calls
 }
-
-// followedTexts is the number of texts whose token counts are remembered while logs are followed, at
-// most 160 MB. A log is parsed from its start after each change. With fewer texts than the log has, a
-// cache that drops the oldest first would remember nothing.
-const followedTexts = 1 << 20
 
 func openImport(ctx context.Context, a *cli.App, format model.Format, flags importFlags) (*logImport, error) {
 	ring, err := keyfile.Open(a.Flags.Data, flags.tenant)
 	if err != nil {
 		return nil, err
 	}
-	counting := window.CounterConfig{}
-	if flags.follow {
-		counting.CacheEntries = followedTexts
-	}
-	counter := window.NewCounter(counting)
+	counter := window.NewCounter(window.CounterConfig{})
 	im := &logImport{app: a, format: format, flags: flags, parts: make(map[string]model.Report), said: make(map[model.Problem]bool)}
 	im.options = model.Options{
 		Tenant: flags.tenant, Key: ring.Keys[0], Equality: ring.Equality(), StoreText: flags.storeText, Growing: flags.follow,
@@ -89,7 +80,7 @@ func openStream(ctx context.Context, a *cli.App, flags importFlags, key schema.K
 	if err != nil {
 		return nil, err
 	}
-	s := &streamSide{js: js, sessions: make(map[string]bool)}
+	s := &streamSide{js: js, billed: make(map[string]bool)}
 	s.before, err = streamio.ReadLastSequences(ctx, js)
 	if s.blind = publish.PublishOnly(err); err != nil && !s.blind {
 		return nil, err
@@ -105,7 +96,7 @@ func openStream(ctx context.Context, a *cli.App, flags importFlags, key schema.K
 }
 
 // kinds returns what decides the facts of a log, apart from its content. The first is that of this
-// run. A log that is as it was when it was imported by one of the kinds has nothing new.
+// run, the last that of a log that does not grow. A log that is as it was when it was imported by one of the kinds has nothing new.
 func (im *logImport) kinds() []string {
 	kind := string(im.format) + im.options.Telling()
 	if im.options.Growing { // which lets facts wait
@@ -172,13 +163,20 @@ func (im *logImport) one(ctx context.Context, file string) (model.Report, error)
 			return part, nil
 		}
 	}
-	part, err := im.publish(ctx, file, im.options, func(o model.Options, emit func(*schema.Event) error) (model.Report, error) {
+	memory, kinds := im.stream.memory, im.kinds()
+	counts := memory.folder.Counts(file, kinds[len(kinds)-1], im.options.Key)
+	options := im.options
+	options.Count = func(model, text string) (int64, string) { return counts.Count(model, text, im.options.Count) }
+	part, err := im.publish(ctx, file, options, func(o model.Options, emit func(*schema.Event) error) (model.Report, error) {
 		return importer.ImportFile(ctx, im.format, file, o, emit)
 	})
 	if err != nil || isNoLog(part) {
 		return part, err
 	}
-	return part, im.stream.memory.note(file, im.kinds()[0], stamp, part)
+	if err := memory.folder.KeepCounts(file, kinds[len(kinds)-1], counts); err != nil {
+		_ = ui.Line(im.app.Err, "the next import of %s counts its tokens again, because this machine's cache cannot be written: %v", file, err)
+	}
+	return part, memory.note(file, kinds[0], stamp, part)
 }
 
 // replaced imports the file that was replaced by another log. The file is a whole log now.
@@ -201,7 +199,9 @@ func (im *logImport) publish(ctx context.Context, path string, o model.Options, 
 	for {
 		large := make(largeTexts)
 		filter, end := s.memory.filter(ctx, corrected, func(e *schema.Event) error {
-			s.sessions[e.SessionID] = true
+			if e.EventType() == schema.TypeUsageRecorded {
+				s.billed[e.SessionID] = true
+			}
 			if text, ok := large[e]; ok {
 				delete(large, e)
 				return s.publishWithText(ctx, e, o.Key.Digest([]byte(text)), text)
