@@ -36,9 +36,9 @@ type Create struct {
 	// Base is the folder of the backup that an incremental backup continues. Next to it are the backups that
 	// the base continues. Create reads only their manifests. Empty means a full backup.
 	Base string
-	// Upload sends the finished backup to another place. Nil leaves it in Target. Unfinished and finished
-	// backups in Target are then work that the next call removes.
-	Upload func(ctx context.Context, dir string) error
+	// Store receives the finished backup. Nil leaves it in Target. With a Store, unfinished and finished
+	// backups in Target are work that the next call removes.
+	Store Store
 	// Keys returns the tenants' key rings, whose names the manifest gets. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
 	// Seal encrypts the key files into the backup. Without recipients they are left out.
@@ -51,6 +51,14 @@ type Create struct {
 	Progress Progress
 	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
+}
+
+// A Store keeps backups in another place than a folder of this machine.
+type Store interface {
+	// Has reports whether the store has a whole backup of this name.
+	Has(ctx context.Context, name string) (bool, error)
+	// Put stores the backup in the folder dir. The call may be repeated after every error.
+	Put(ctx context.Context, dir string) error
 }
 
 var (
@@ -123,9 +131,9 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if err == nil {
 		err = finish(partial, c.Target, m.Name)
 	}
-	if err == nil && c.Upload != nil {
+	if err == nil && c.Store != nil {
 		dir := filepath.Join(c.Target, m.Name)
-		err = errors.Join(c.Upload(held, dir), os.RemoveAll(dir))
+		err = errors.Join(c.Store.Put(held, dir), os.RemoveAll(dir))
 	}
 	if err == nil {
 		// The tables of the full backup are those that a restore has. Later messages must stay in the streams,
@@ -163,7 +171,7 @@ func (c Create) clear(ctx context.Context, partial string) error {
 		return err
 	}
 	left := []string{partial}
-	if c.Upload != nil {
+	if c.Store != nil {
 		sent, err := filepath.Glob(filepath.Join(c.Target, NamePrefix+"*"))
 		if err != nil {
 			return err
@@ -242,18 +250,30 @@ func (c Create) make(ctx context.Context, chain Chain, partial string) (m Manife
 		return m, fmt.Errorf("read the files of the backup: %w", err)
 	}
 	m.MadeAt = time.Now().UTC().Truncate(time.Second)
-	m.Name = c.freeName(m.MadeAt)
+	if m.Name, err = c.freeName(ctx, m.MadeAt); err != nil {
+		return m, err
+	}
 	return m, m.write(partial)
 }
 
-// freeName returns a name that neither Target nor the folder of Base has.
-func (c Create) freeName(at time.Time) string {
+// freeName returns a name that neither Target, nor the folder of Base, nor the store has. Backups of one
+// second have numbers, in the order in which they were made.
+func (c Create) freeName(ctx context.Context, at time.Time) (string, error) {
 	name := NamePrefix + at.Format("20060102T150405Z")
 	free := name
-	for n := 2; exists(filepath.Join(c.Target, free)) || c.Base != "" && exists(filepath.Join(filepath.Dir(c.Base), free)); n++ {
+	for n := 2; ; n++ {
+		taken := exists(filepath.Join(c.Target, free)) || c.Base != "" && exists(filepath.Join(filepath.Dir(c.Base), free))
+		if !taken && c.Store != nil {
+			var err error
+			if taken, err = c.Store.Has(ctx, free); err != nil {
+				return "", fmt.Errorf("look for a free name: %w", err)
+			}
+		}
+		if !taken {
+			return free, nil
+		}
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
-	return free
 }
 
 func exists(path string) bool {

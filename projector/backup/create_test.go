@@ -235,10 +235,34 @@ func TestOneBackupAtATime(t *testing.T) {
 	if list, err := List(target); err != nil || len(list) != 2 {
 		t.Errorf("listed %v, %v", list, err)
 	}
-	c.Staging = filepath.Join(in.dir, "absent")
+	// So have two in a store, where the folder of work does not tell the names.
+	store := &memory{taken: 2}
+	c.Store, c.Target = store, t.TempDir()
+	m, err := c.Run(t.Context())
+	if err != nil || len(store.asked) != 3 || m.Name != store.asked[0]+"-3" || store.got.Name != m.Name {
+		t.Errorf("the store was asked for %q and got %q: %v, %v", store.asked, store.got.Name, m.Name, err)
+	}
+	c.Store, c.Staging = nil, filepath.Join(in.dir, "absent")
 	if _, err := c.Run(t.Context()); !errors.Is(err, ErrStaging) {
 		t.Errorf("without the folder of ClickHouse: %v", err)
 	}
+}
+
+// memory is a store that has backups of the first names that it is asked for.
+type memory struct {
+	taken int
+	asked []string
+	got   Manifest
+}
+
+func (s *memory) Has(_ context.Context, name string) (bool, error) {
+	s.asked = append(s.asked, name)
+	return len(s.asked) <= s.taken, nil
+}
+
+func (s *memory) Put(_ context.Context, dir string) (err error) {
+	s.got, err = ReadManifest(dir)
+	return err
 }
 
 // TestInterruptedBackupLeavesNothing interrupts backups at each step.

@@ -41,8 +41,8 @@ var (
 	ErrCredentials = errors.New("the store refuses the credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, to a user that may list, read, write and delete below the prefix")
 	// ErrNoBucket means that the bucket does not exist.
 	ErrNoBucket = errors.New("the bucket does not exist: make it, or name another one")
-	// ErrTaken means that the store has another backup of this name.
-	ErrTaken = errors.New("the store has another backup of this second, and nothing was changed: run it again")
+	// ErrTaken means that another installation has stored a backup of this name meanwhile.
+	ErrTaken = errors.New("another installation has just stored a backup of this name, and nothing was changed: give each installation a prefix of its own")
 	// ErrUnreachable means that the store does not answer.
 	ErrUnreachable = errors.New("the store cannot be reached: check --s3-endpoint and the network")
 )
@@ -99,6 +99,17 @@ func (s *Store) key(parts ...string) string {
 	return path.Join(append([]string{s.prefix}, parts...)...)
 }
 
+// Has reports whether the store has a whole backup of this name. Errors: [ErrCredentials], [ErrNoBucket],
+// [ErrUnreachable], or one of the store.
+func (s *Store) Has(ctx context.Context, name string) (bool, error) {
+	files := backup.ManifestFiles()
+	_, err := s.get(ctx, s.key(name, files[len(files)-1]))
+	if isMissing(err) {
+		return false, nil
+	}
+	return err == nil, wrap(err)
+}
+
 // Put stores a whole backup. The call may be repeated after every error. Put first removes what a killed
 // call has left. Errors: [ErrTaken], [ErrCredentials], [ErrNoBucket], [ErrUnreachable], or one of the store.
 func (s *Store) Put(ctx context.Context, dir string, told backup.Progress) error {
@@ -109,12 +120,13 @@ func (s *Store) Put(ctx context.Context, dir string, told backup.Progress) error
 	if err := s.clear(ctx); err != nil {
 		return wrap(err)
 	}
-	files := backup.ManifestFiles()
-	if _, err := s.get(ctx, s.key(m.Name, files[len(files)-1])); err == nil {
+	switch taken, err := s.Has(ctx, m.Name); {
+	case err != nil:
+		return err
+	case taken:
 		return ErrTaken
-	} else if !isMissing(err) {
-		return wrap(err)
 	}
+	files := backup.ManifestFiles()
 	if err := s.put(ctx, s.key(partial), []byte(m.Name)); err != nil {
 		return wrap(err)
 	}
@@ -152,9 +164,11 @@ func (s *Store) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := backup.ManifestFiles()
-	_, err = s.get(ctx, s.key(string(name), files[len(files)-1]))
-	if isMissing(err) && strings.HasPrefix(string(name), backup.NamePrefix) {
+	whole, err := s.Has(ctx, string(name))
+	if err != nil {
+		return err
+	}
+	if !whole && strings.HasPrefix(string(name), backup.NamePrefix) {
 		for object := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.key(string(name)) + "/", Recursive: true}) {
 			if object.Err != nil {
 				return object.Err
@@ -163,10 +177,6 @@ func (s *Store) clear(ctx context.Context) error {
 				return err
 			}
 		}
-		err = nil
-	}
-	if err != nil {
-		return err
 	}
 	return s.client.RemoveObject(ctx, s.bucket, s.key(partial), minio.RemoveObjectOptions{})
 }

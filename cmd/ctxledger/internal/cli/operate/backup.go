@@ -128,16 +128,17 @@ func createBackup(ctx context.Context, a *cli.App, target string, f createFlags,
 		return err
 	}
 	bars := backupBars{a: a}
-	var upload func(context.Context, string) error
+	var store backup.Store
 	if isStore(target) {
-		if upload, err = f.store.upload(a, target, bars.set); err != nil {
+		at, err := f.store.open(a, target)
+		if err != nil {
 			return err
 		}
-		target = f.store.workFolder(a)
+		store, target = receiver{at, bars.set}, f.store.workFolder(a)
 	}
 	build := status.ReadBuild()
 	m, err := backup.Create{
-		JetStream: js, Ledger: l, Target: target, Staging: staging, Base: base, Upload: upload,
+		JetStream: js, Ledger: l, Target: target, Staging: staging, Base: base, Store: store,
 		Keys: cli.KeysIn(a.Flags.Data), Seal: backup.Seal{Recipients: recipients, Folder: keyfile.Folder(a.Flags.Data)}, Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()

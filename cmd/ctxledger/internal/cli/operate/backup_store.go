@@ -135,13 +135,21 @@ func (s *storeFlags) folder(a *cli.App) (dir string, done func(), err error) {
 	return dir, func() { _ = os.RemoveAll(dir) }, nil
 }
 
-// upload returns a function that sends a finished backup to a store.
-func (s *storeFlags) upload(a *cli.App, target string, told backup.Progress) (func(context.Context, string) error, error) {
-	store, err := s.open(a, target)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, dir string) error { return storeError(store.Put(ctx, dir, told)) }, nil
+// receiver is a store that receives a backup. Its errors have exit codes.
+type receiver struct {
+	store *objects.Store
+	told  backup.Progress
+}
+
+// Has implements [backup.Store].
+func (r receiver) Has(ctx context.Context, name string) (bool, error) {
+	has, err := r.store.Has(ctx, name)
+	return has, storeError(err)
+}
+
+// Put implements [backup.Store].
+func (r receiver) Put(ctx context.Context, dir string) error {
+	return storeError(r.store.Put(ctx, dir, r.told))
 }
 
 // storeError gives an error of a store its exit code.
