@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // TestProofOfExpiredContent: a step whose content has left the tables is not proved, and not called
@@ -48,4 +51,48 @@ func TestProofOfExpiredContent(t *testing.T) {
 		t.Fatalf("%d events are empty, %v", n, err)
 	}
 	why(cli.ExitNotVerified, "its content has expired by the retention")
+}
+
+// TestWindowThatHasLeft: a turn whose window left the tables is not called unknown, and the retention is named.
+func TestWindowThatHasLeft(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	found := up(t, data)
+	file := filepath.Join(t.TempDir(), "events.json")
+	line := jsontext.Value(schema.Golden(schema.TypeAssemblyCreated))
+	e, err := schema.ParseStructured(line)
+	if err == nil {
+		err = line.Compact()
+	}
+	if err == nil {
+		err = os.WriteFile(file, line, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
+		t.Fatalf("publish ended with %d\n%s%s", code, stdout, stderr)
+	}
+	window := func(want int, says string) {
+		t.Helper()
+		for end := time.Now().Add(startPatience); ; time.Sleep(100 * time.Millisecond) {
+			stdout, stderr, code := ctxledger(t, "window", "--session", e.SessionID, "--turn", e.TurnID, "--data", data)
+			if code == want && strings.Contains(stdout+stderr, says) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("ended with %d, want %d and %q:\n%s%s", code, want, says, stdout, stderr)
+			}
+		}
+	}
+	window(cli.ExitDone, "")
+	l, err := ledger.Open(t.Context(), found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if n, err := privacy.Of(l).ExpireDecisions(t.Context(), privacy.Expiry{Before: time.Now().Add(time.Hour)}); err != nil || n == 0 {
+		t.Fatalf("%d rows left, %v", n, err)
+	}
+	window(cli.ExitFailed, "which a retention of decisions removes")
 }

@@ -24,6 +24,26 @@ type Expiry struct {
 	Firsts map[uuid.UUID]uint64
 }
 
+// parameters returns the parameters of the statements that select by e.
+func (e Expiry) parameters() chsql.Params {
+	var only, except []string
+	if e.Tenant != "" {
+		only = ledger.StoredTenants(e.Tenant)
+	}
+	for _, tenant := range e.Except {
+		except = append(except, ledger.StoredTenants(tenant)...)
+	}
+	var incarnations []string
+	var firsts []uint64
+	for incarnation, first := range e.Firsts {
+		incarnations, firsts = append(incarnations, incarnation.String()), append(firsts, first)
+	}
+	return chsql.Params{
+		"before": chsql.Time(e.Before), "only": chsql.Texts(only), "except": chsql.Texts(except),
+		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts),
+	}
+}
+
 // keptContent are the facts whose content views and checks read at any time. They hold decisions only.
 func keptContent() []string {
 	var types []string
@@ -41,22 +61,8 @@ type Expired struct{ Events, Refused uint64 }
 // tables. The leaf in the transparency log stays, too. Expire waits until all rows are rewritten, and may
 // be repeated.
 func (l Tables) Expire(ctx context.Context, e Expiry) (done Expired, err error) {
-	var only, except []string
-	if e.Tenant != "" {
-		only = ledger.StoredTenants(e.Tenant)
-	}
-	for _, tenant := range e.Except {
-		except = append(except, ledger.StoredTenants(tenant)...)
-	}
-	var incarnations []string
-	var firsts []uint64
-	for incarnation, first := range e.Firsts {
-		incarnations, firsts = append(incarnations, incarnation.String()), append(firsts, first)
-	}
-	params := chsql.Params{
-		"before": chsql.Time(e.Before), "only": chsql.Texts(only), "except": chsql.Texts(except), "kept": chsql.Texts(keptContent()),
-		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts),
-	}
+	params := e.parameters()
+	params["kept"] = chsql.Texts(keptContent())
 	for _, of := range []struct {
 		count, empty, what string
 		done               *uint64

@@ -6,22 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -50,6 +46,8 @@ type Done struct {
 	// What lost its content in the tables.
 	Emptied        uint64 `json:"emptied_events"`
 	EmptiedRefused uint64 `json:"emptied_quarantined_messages"`
+	// The rows of decisions that left the tables.
+	Decisions uint64 `json:"removed_decisions"`
 }
 
 // Removed is what a pass has removed from one stream.
@@ -65,10 +63,10 @@ type Removed struct {
 var ErrBusy = errors.New("a backup, a restore or a rebuild is running, and needs the messages of the streams: try again after it")
 
 // Run removes what the policy lets go. Errors: [ErrBusy], or an error of a server.
-func (p Pass) Run(ctx context.Context) (Done, error) { return p.run(ctx, make(map[string]time.Time)) }
+func (p Pass) Run(ctx context.Context) (Done, error) { return p.run(ctx, newMemory()) }
 
-// run is Run for a process that has emptied the content of tenants up to these times.
-func (p Pass) run(ctx context.Context, emptied map[string]time.Time) (done Done, err error) {
+// run is Run for a process that remembers what it has done.
+func (p Pass) run(ctx context.Context, past *memory) (done Done, err error) {
 	p.Log = cmp.Or(p.Log, slog.New(slog.DiscardHandler))
 	p.Timing = cmp.Or(p.Timing, lease.DefaultTiming)
 	if p.Steps == nil {
@@ -111,55 +109,10 @@ func (p Pass) run(ctx context.Context, emptied map[string]time.Time) (done Done,
 	if err := p.removeCopies(held, oldest); err != nil {
 		return done, err
 	}
-	err = p.empty(held, &done, policy, streams[0].source.Info.TimeStamp, firsts, emptied)
+	t := tablesPass{Pass: p, policy: policy, now: streams[0].source.Info.TimeStamp, oldest: oldest, firsts: firsts, past: past}
+	err = t.run(held, &done)
 	return done, err
 }
-
-// empty removes old content from the tables, and adds what it emptied to done. A tenant whose content was
-// emptied up to the same time is left out.
-func (p Pass) empty(ctx context.Context, done *Done, policy Policy, now time.Time, firsts map[uuid.UUID]uint64, emptied map[string]time.Time) error {
-	ages := policy.contentAges()
-	for tenant, age := range ages {
-		before := now.Add(-age).Truncate(step(age))
-		if age == 0 || emptied[tenant].Equal(before) {
-			continue
-		}
-		e := privacy.Expiry{Tenant: tenant, Before: before, Firsts: firsts}
-		if tenant == "" {
-			e.Except = slices.DeleteFunc(slices.Collect(maps.Keys(ages)), func(name string) bool { return name == "" })
-		}
-		var n privacy.Expired
-		err := p.Tables.Each(func(l *ledger.Ledger) error {
-			more, err := privacy.Of(l).Expire(ctx, e)
-			n.Events, n.Refused = n.Events+more.Events, n.Refused+more.Refused
-			return err
-		})
-		done.Emptied, done.EmptiedRefused = done.Emptied+n.Events, done.EmptiedRefused+n.Refused
-		if err != nil {
-			return err
-		}
-		if n != (privacy.Expired{}) {
-			p.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", tenant, "events", n.Events, "quarantined", n.Refused, "before", before)
-		}
-		_, err = texts.Sweep{JetStream: p.JetStream, Tables: p.Tables, Patience: textsPatience, Log: p.Log}.Run(ctx)
-		if errors.Is(err, texts.ErrNotProjected) {
-			p.Log.Info("texts of old content wait for the tables", "event", "texts_kept", "tenant", tenant)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		emptied[tenant] = before
-	}
-	return nil
-}
-
-// textsPatience is the wait for the tables before texts are left to the next pass.
-const textsPatience = 15 * time.Second
-
-// step is the granularity of an age of content. Each step rewrites the data of the parts that have the
-// events of the step.
-func step(age time.Duration) time.Duration { return min(max(age/8, time.Second), 24*time.Hour) }
 
 // remove removes the first messages of a stream.
 func (p Pass) remove(ctx context.Context, s *stream) (done Removed, err error) {
@@ -237,9 +190,9 @@ func (p Pass) Follow(ctx context.Context) {
 	p.Every = cmp.Or(p.Every, time.Minute)
 	ticker := time.NewTicker(p.Every)
 	defer ticker.Stop()
-	emptied := make(map[string]time.Time)
+	past := newMemory()
 	for {
-		if _, err := p.run(ctx, emptied); err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) {
+		if _, err := p.run(ctx, past); err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) {
 			p.Metrics.RetentionFailed()
 			p.Log.Warn("the retention could not be applied, and is tried again", "event", "retention_failed", "after", p.Every, "error", err)
 		}

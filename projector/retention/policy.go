@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,7 +17,7 @@ import (
 
 // Policy says what an installation keeps. The zero Policy keeps everything. The messages that are older
 // than the age leave their stream, and the oldest ones while a stream has more than Bytes. The content
-// of events leaves the tables later, because a rebuild reads the messages.
+// of events leaves the tables later, because a rebuild reads the messages. The decisions leave last.
 type Policy struct {
 	// AgeSeconds is the age of a message by the server's clock. 0 is no limit.
 	AgeSeconds int64 `json:"age_seconds"`
@@ -27,6 +29,15 @@ type Policy struct {
 	ContentAgeSeconds int64 `json:"content_age_seconds"`
 	// TenantContent are the ages for tenants of their own, in seconds. 0 is no limit.
 	TenantContent map[string]int64 `json:"tenant_content_age_seconds,omitempty"`
+	// ContentBytes is the uncompressed size of the content of one tenant in the tables of one machine. 0 is no
+	// limit.
+	ContentBytes uint64 `json:"content_bytes,omitempty"`
+	// TenantContentBytes are the sizes for tenants of their own. 0 is no limit.
+	TenantContentBytes map[string]uint64 `json:"tenant_content_bytes,omitempty"`
+	// DecisionAgeSeconds is the age of a session in the tables, by its last event. 0 is no limit.
+	DecisionAgeSeconds int64 `json:"decision_age_seconds,omitempty"`
+	// TenantDecisions are the ages for tenants of their own, in seconds. 0 is no limit.
+	TenantDecisions map[string]int64 `json:"tenant_decision_age_seconds,omitempty"`
 }
 
 // Age returns the age, or 0.
@@ -37,11 +48,29 @@ func (p Policy) IsZero() bool { return p.AgeSeconds == 0 && p.Bytes == 0 }
 
 // contentAges returns the ages of content by tenant. "" are all others.
 func (p Policy) contentAges() map[string]time.Duration {
-	ages := map[string]time.Duration{"": time.Duration(p.ContentAgeSeconds) * time.Second}
-	for tenant, seconds := range p.TenantContent {
-		ages[schema.TenantOf(tenant)] = time.Duration(seconds) * time.Second
+	return ages(p.ContentAgeSeconds, p.TenantContent)
+}
+
+// decisionAges returns the ages of decisions by tenant. "" are all others.
+func (p Policy) decisionAges() map[string]time.Duration {
+	return ages(p.DecisionAgeSeconds, p.TenantDecisions)
+}
+
+// contentLimits returns the bytes of content by tenant. "" are all others.
+func (p Policy) contentLimits() map[string]uint64 {
+	limits := map[string]uint64{"": p.ContentBytes}
+	for tenant, n := range p.TenantContentBytes {
+		limits[schema.TenantOf(tenant)] = n
 	}
-	return ages
+	return limits
+}
+
+func ages(others int64, own map[string]int64) map[string]time.Duration {
+	all := map[string]time.Duration{"": time.Duration(others) * time.Second}
+	for tenant, seconds := range own {
+		all[schema.TenantOf(tenant)] = time.Duration(seconds) * time.Second
+	}
+	return all
 }
 
 // shortest is the shortest age. The server forgets a message id after the duplicate window, and a
@@ -61,14 +90,43 @@ func (p Policy) Validate() error {
 	}
 	for tenant, age := range p.contentAges() {
 		if age != 0 && (p.AgeSeconds == 0 || age < p.Age()) {
-			of := "content"
-			if tenant != "" {
-				of = fmt.Sprintf("content of tenant %q", tenant)
-			}
-			return fmt.Errorf("%w: %s has the age %v, but its messages stay in the streams for longer: content leaves the tables after its message left", ErrPolicy, of, age)
+			return fmt.Errorf("%w: %s has the age %v, but its messages stay in the streams for longer: content leaves the tables after its message left", ErrPolicy, ofTenant("content", tenant), age)
+		}
+	}
+	for tenant, n := range p.contentLimits() {
+		if n != 0 && p.IsZero() {
+			return fmt.Errorf("%w: %s has a number of bytes, but its messages stay in the streams: content leaves the tables after its message left", ErrPolicy, ofTenant("content", tenant))
+		}
+	}
+	return p.validateDecisions()
+}
+
+// validateDecisions returns [ErrPolicy] if the decisions of a tenant would leave before its content.
+func (p Policy) validateDecisions() error {
+	content, decisions := p.contentAges(), p.decisionAges()
+	tenants := slices.Concat(slices.Collect(maps.Keys(content)), slices.Collect(maps.Keys(decisions)))
+	for _, tenant := range tenants {
+		age, first := of(decisions, tenant), of(content, tenant)
+		if age != 0 && (first == 0 || age < first) {
+			return fmt.Errorf("%w: %s have the age %v, but the content stays for longer: decisions leave the tables after the content, so set an age of content that is not longer", ErrPolicy, ofTenant("decisions", tenant), age)
 		}
 	}
 	return nil
+}
+
+// of returns the age of a tenant.
+func of(ages map[string]time.Duration, tenant string) time.Duration {
+	if own, found := ages[tenant]; found {
+		return own
+	}
+	return ages[""]
+}
+
+func ofTenant(what, tenant string) string {
+	if tenant == "" {
+		return what
+	}
+	return fmt.Sprintf("%s of tenant %q", what, tenant)
 }
 
 // The keys of the bucket of leases.

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 func WindowCommand(a *cli.App) *cobra.Command {
@@ -203,6 +204,10 @@ func noWindow(ctx context.Context, a *cli.App, l *ledger.Ledger, t TurnFlags) er
 		text += ", which name the calls " + strings.Join(calls[:min(10, len(calls))], ", ")
 	case t.asOf != "":
 		text += fmt.Sprintf(", the first of which the stream stored at %s", recorded.UTC().Format(time.RFC3339))
+	}
+	assembled := func(r cli.Answer) bool { return r.Text("event_type") == string(schema.TypeAssemblyCreated) }
+	if with == "" && slices.ContainsFunc(known, assembled) {
+		return fmt.Errorf("%s; the tables lack the window of a recorded assembly, which a retention of decisions removes: see `ctxledger retention show`", text)
 	}
 	newest, at, err := read.Of(l).NewestTurn(ctx, t.Tenant, t.Session)
 	switch {

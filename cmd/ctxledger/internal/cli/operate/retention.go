@@ -43,13 +43,19 @@ func RetentionCommand(a *cli.App) *cobra.Command {
 	return cli.Group(cmd, retentionSetCommand(a), retentionShowCommand(a), retentionRunCommand(a))
 }
 
+// limitFlags are the flags of `retention set`.
+type limitFlags struct {
+	age, content, decisions              time.Duration
+	bytes, contentBytes                  string
+	tenantAges, tenantBytes, tenantLasts map[string]string
+	afterBackup, none                    bool
+	output                               string
+}
+
 func retentionSetCommand(a *cli.App) *cobra.Command {
-	var age, content time.Duration
-	var tenants map[string]string
-	var bytes, output string
-	var after, none bool
+	var f limitFlags
 	cmd := &cobra.Command{
-		Use: "set", Short: "Set the limits of all streams of events, and show what may leave",
+		Use: "set", Short: "Set the limits of all streams of events and of the tables, and show what may leave",
 		Long: retentionHelp + `
 
 The limits hold for all processes from the next minute on. A new call replaces all
@@ -61,46 +67,102 @@ its message is in a stream, so --content-age needs an --age that is not longer. 
 can be exported of a session whose content has left; older packs verify as before. Messages
 in quarantine lose their headers and bytes, and can then be replayed with a file only.
 
+--content-bytes removes the oldest content of each tenant that has more, uncompressed and on
+one machine, down to seven eighths. Once an hour a process reads all content for it.
+
+--decision-age also removes the decisions of old sessions from the tables: items, selections,
+windows, injections, compactions, gaps, calls and log entries. A session is old by its last
+event. Its windows and costs can then not be shown any more. Content leaves first, so
+--decision-age needs a --content-age that is not longer. Identities, leaves, scopes,
+redactions, revocations, erasures and the reasons of quarantine never leave.
+
 An age below two minutes is refused: for that time, the server remembers the ids of
 messages to find repeats.`,
-		Example: "  ctxledger retention set --age 720h\n  ctxledger retention set --bytes 20GiB --after-backup\n  ctxledger retention set --age 720h --content-age 2160h --tenant-content-age acme=720h\n  ctxledger retention set --none",
+		Example: "  ctxledger retention set --age 720h\n  ctxledger retention set --bytes 20GiB --after-backup\n  ctxledger retention set --age 720h --content-age 2160h --tenant-content-age acme=720h\n  ctxledger retention set --age 720h --content-age 2160h --content-bytes 50GiB --decision-age 8760h\n  ctxledger retention set --none",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := retention.Policy{AgeSeconds: int64(age / time.Second), AfterBackup: after, ContentAgeSeconds: int64(content / time.Second)}
-			for tenant, text := range tenants {
-				own, err := time.ParseDuration(text)
-				if err != nil || tenant == "" {
-					return cli.UsageError("--tenant-content-age %s=%s: want a tenant and an age, such as acme=2160h", tenant, text)
-				}
-				if p.TenantContent == nil {
-					p.TenantContent = make(map[string]int64)
-				}
-				p.TenantContent[tenant] = int64(own / time.Second)
+			p, err := f.policy()
+			if err != nil {
+				return err
 			}
-			if bytes != "" {
-				n, err := humanize.ParseBytes(bytes)
-				if err != nil || n == 0 {
-					return cli.UsageError("--bytes %q: want a size, such as 20GiB", bytes)
-				}
-				p.Bytes = n
-			}
-			if none == !p.IsZero() || none && after {
-				return cli.UsageError("give --age, --bytes or both, or --none to keep everything")
-			}
-			if err := p.Validate(); err != nil {
-				return cli.WithCode(cli.ExitUsage, err)
-			}
-			return setRetention(cmd.Context(), a, p, output)
+			return setRetention(cmd.Context(), a, p, f.output)
 		},
 	}
-	cmd.Flags().DurationVar(&age, "age", 0, "remove messages that are older, such as 720h for 30 days")
-	cmd.Flags().StringVar(&bytes, "bytes", "", "remove the oldest messages while a stream has more bytes, such as 20GiB")
-	cmd.Flags().DurationVar(&content, "content-age", 0, "remove content from the tables that is older, such as 2160h for 90 days")
-	cmd.Flags().StringToStringVar(&tenants, "tenant-content-age", nil, "another age for the content of a tenant, such as acme=2160h; 0s keeps it; may be repeated")
-	cmd.Flags().BoolVar(&after, "after-backup", false, "keep messages that no full backup of \"ctxledger backup create\" has")
-	cmd.Flags().BoolVar(&none, "none", false, "keep everything")
-	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
+	cmd.Flags().DurationVar(&f.age, "age", 0, "remove messages that are older, such as 720h for 30 days")
+	cmd.Flags().StringVar(&f.bytes, "bytes", "", "remove the oldest messages while a stream has more bytes, such as 20GiB")
+	cmd.Flags().DurationVar(&f.content, "content-age", 0, "remove content from the tables that is older, such as 2160h for 90 days")
+	cmd.Flags().StringToStringVar(&f.tenantAges, "tenant-content-age", nil, "another age for the content of a tenant, such as acme=2160h; 0s keeps it; may be repeated")
+	cmd.Flags().StringVar(&f.contentBytes, "content-bytes", "", "remove the oldest content of a tenant that has more bytes in the tables, such as 50GiB")
+	cmd.Flags().StringToStringVar(&f.tenantBytes, "tenant-content-bytes", nil, "another number of bytes for a tenant, such as acme=10GiB; 0B keeps its content; may be repeated")
+	cmd.Flags().DurationVar(&f.decisions, "decision-age", 0, "remove the decisions of sessions from the tables that ended before, such as 8760h for a year")
+	cmd.Flags().StringToStringVar(&f.tenantLasts, "tenant-decision-age", nil, "another age for the decisions of a tenant, such as acme=4380h; 0s keeps them; may be repeated")
+	cmd.Flags().BoolVar(&f.afterBackup, "after-backup", false, "keep messages that no full backup of \"ctxledger backup create\" has")
+	cmd.Flags().BoolVar(&f.none, "none", false, "keep everything")
+	cli.OutputFlag(cmd.Flags(), &f.output, "table or json", "table", "json")
 	return cmd
+}
+
+// policy returns the policy that the flags describe.
+func (f *limitFlags) policy() (p retention.Policy, err error) {
+	p = retention.Policy{
+		AgeSeconds: int64(f.age / time.Second), AfterBackup: f.afterBackup,
+		ContentAgeSeconds: int64(f.content / time.Second), DecisionAgeSeconds: int64(f.decisions / time.Second),
+	}
+	if p.TenantContent, err = byTenant(f.tenantAges, "--tenant-content-age", "an age, such as acme=2160h", parseSeconds); err != nil {
+		return p, err
+	}
+	if p.TenantDecisions, err = byTenant(f.tenantLasts, "--tenant-decision-age", "an age, such as acme=4380h", parseSeconds); err != nil {
+		return p, err
+	}
+	if p.TenantContentBytes, err = byTenant(f.tenantBytes, "--tenant-content-bytes", "a size, such as acme=10GiB", humanize.ParseBytes); err != nil {
+		return p, err
+	}
+	if p.Bytes, err = parseSize("--bytes", f.bytes); err != nil {
+		return p, err
+	}
+	if p.ContentBytes, err = parseSize("--content-bytes", f.contentBytes); err != nil {
+		return p, err
+	}
+	if f.none == !p.IsZero() || f.none && f.afterBackup {
+		return p, cli.UsageError("give --age, --bytes or both, or --none to keep everything")
+	}
+	if err := p.Validate(); err != nil {
+		return p, cli.WithCode(cli.ExitUsage, err)
+	}
+	return p, nil
+}
+
+// byTenant parses the values of a flag that has a value for each of several tenants.
+func byTenant[N any](texts map[string]string, flag, want string, parse func(string) (N, error)) (map[string]N, error) {
+	var all map[string]N
+	for tenant, text := range texts {
+		n, err := parse(text)
+		if err != nil || tenant == "" {
+			return nil, cli.UsageError("%s %s=%s: want a tenant and %s", flag, tenant, text, want)
+		}
+		if all == nil {
+			all = make(map[string]N)
+		}
+		all[tenant] = n
+	}
+	return all, nil
+}
+
+func parseSeconds(text string) (int64, error) {
+	age, err := time.ParseDuration(text)
+	return int64(age / time.Second), err
+}
+
+// parseSize parses a size that is not 0. No text is no limit.
+func parseSize(flag, text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n == 0 {
+		return 0, cli.UsageError("%s %q: want a size, such as 20GiB", flag, text)
+	}
+	return n, nil
 }
 
 func retentionShowCommand(a *cli.App) *cobra.Command {
@@ -190,16 +252,7 @@ func (r retentionReport) WriteTable(w io.Writer) error {
 	if r.Policy.Bytes > 0 {
 		fmt.Fprintf(w, "the oldest messages leave while a stream has more than %s\n", storage.Size(int64(r.Policy.Bytes)))
 	}
-	if r.Policy.ContentAgeSeconds > 0 {
-		fmt.Fprintf(w, "content older than %v leaves the tables\n", time.Duration(r.Policy.ContentAgeSeconds)*time.Second)
-	}
-	for _, tenant := range slices.Sorted(maps.Keys(r.Policy.TenantContent)) {
-		if own := time.Duration(r.Policy.TenantContent[tenant]) * time.Second; own > 0 {
-			fmt.Fprintf(w, "content of tenant %s leaves the tables when it is older than %v\n", tenant, own)
-		} else {
-			fmt.Fprintf(w, "content of tenant %s stays in the tables\n", tenant)
-		}
-	}
+	writeTableLimits(w, r.Policy)
 	if r.Policy.AfterBackup {
 		fmt.Fprintln(w, "a message leaves after a backup has it")
 	}
@@ -207,6 +260,41 @@ func (r retentionReport) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "stream %s: %s\n", name, stateOf(r.Streams[name]))
 	}
 	return nil
+}
+
+// writeTableLimits writes the limits of the tables: those of all tenants, then those of single ones.
+func writeTableLimits(w io.Writer, p retention.Policy) {
+	age := func(seconds int64) time.Duration { return time.Duration(seconds) * time.Second }
+	if p.ContentAgeSeconds > 0 {
+		fmt.Fprintf(w, "content older than %v leaves the tables\n", age(p.ContentAgeSeconds))
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(p.TenantContent)) {
+		if own := p.TenantContent[tenant]; own > 0 {
+			fmt.Fprintf(w, "content of tenant %s leaves the tables when it is older than %v\n", tenant, age(own))
+		} else {
+			fmt.Fprintf(w, "content of tenant %s stays in the tables at any age\n", tenant)
+		}
+	}
+	if p.ContentBytes > 0 {
+		fmt.Fprintf(w, "the oldest content of a tenant leaves the tables while it has more than %s\n", storage.Size(int64(p.ContentBytes)))
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(p.TenantContentBytes)) {
+		if own := p.TenantContentBytes[tenant]; own > 0 {
+			fmt.Fprintf(w, "the oldest content of tenant %s leaves the tables while it has more than %s\n", tenant, storage.Size(int64(own)))
+		} else {
+			fmt.Fprintf(w, "content of tenant %s stays in the tables at any size\n", tenant)
+		}
+	}
+	if p.DecisionAgeSeconds > 0 {
+		fmt.Fprintf(w, "decisions of sessions that ended more than %v ago leave the tables\n", age(p.DecisionAgeSeconds))
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(p.TenantDecisions)) {
+		if own := p.TenantDecisions[tenant]; own > 0 {
+			fmt.Fprintf(w, "decisions of tenant %s leave the tables %v after the end of their session\n", tenant, age(own))
+		} else {
+			fmt.Fprintf(w, "decisions of tenant %s stay in the tables\n", tenant)
+		}
+	}
 }
 
 // stateOf says where a stream begins and what may leave it.
@@ -238,6 +326,9 @@ func (r removedReport) WriteTable(w io.Writer) error {
 	}
 	if r.EmptiedRefused > 0 {
 		fmt.Fprintf(w, "removed the bytes of %s in quarantine\n", ui.Plural(r.EmptiedRefused, "message"))
+	}
+	if r.Decisions > 0 {
+		fmt.Fprintf(w, "removed %s of old sessions from the tables\n", ui.Plural(r.Decisions, "decision"))
 	}
 	return nil
 }
