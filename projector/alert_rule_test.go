@@ -6,8 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ctxledger/ctxledger/projector/decode"
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 )
 
 // A rule is an alert of deploy/grafana on the metrics of a registry. Its expression is evaluated in
@@ -39,6 +43,13 @@ func ruleOf(t *testing.T, name string, registry prometheus.Gatherer) rule {
 	}
 	t.Fatalf("there is no alert %s", name)
 	return rule{}
+}
+
+// registryOf returns the metrics of a projector as a server scrapes them.
+func registryOf(p *Projector) prometheus.Gatherer {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(p.config.Metrics)
+	return registry
 }
 
 // fires reports whether the expression of the rule has a result.
@@ -143,4 +154,30 @@ func sum(list []float64) (total float64) {
 		total += value
 	}
 	return total
+}
+
+// TestFactsThatDoNotArriveFire: the alert of lost facts fires for numbered facts that did not arrive within
+// five minutes of the stream's time, and not before.
+func TestFactsThatDoNotArriveFire(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p, _ := f.measured()
+	r := ruleOf(t, "CtxledgerFactsLost", registryOf(p))
+	observe := func(sequence int64, after time.Duration) {
+		e := projectortest.Event(int(sequence), 0)
+		e.Sequence = &sequence
+		m := projectortest.At(uint64(sequence), e.Binary())
+		m.Position.RecordedAt = projectortest.Stored.Add(after)
+		p.builder.noteHoles([]decode.Event{decode.One(m)})
+	}
+	observe(7, 0)
+	observe(10, time.Second)
+	observe(11, time.Minute)
+	if r.fires() {
+		t.Error("the alert fires while the facts may still arrive")
+	}
+	observe(12, time.Hour)
+	if !r.fires() {
+		t.Error("the alert does not fire")
+	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -27,8 +26,8 @@ import (
 // returns the projector that runs then.
 type harm func(f *fixture, p *Projector) (heal func() *Projector)
 
-// alerts has a fault for each alert. An alert that needs more than one projector and a minute has the
-// test that provokes it: its file and its name.
+// alerts has a fault for each alert. An alert that needs other servers has the test that provokes it and
+// evaluates its rule: its file and its name.
 var alerts = map[string]struct {
 	harm       harm
 	file, test string
@@ -36,14 +35,14 @@ var alerts = map[string]struct {
 	"CtxledgerStreamForked":          {harm: forked},
 	"CtxledgerEventsExpired":         {harm: expired},
 	"CtxledgerSequenceGap":           {harm: deletedMessage},
-	"CtxledgerFactsLost":             {file: "hole/hole_test.go", test: "TestGapsThatStayAreLost"},
+	"CtxledgerFactsLost":             {file: "alert_rule_test.go", test: "TestFactsThatDoNotArriveFire"},
 	"CtxledgerHeadsNotTaken":         {harm: sinkThatFails},
 	"CtxledgerRetentionFails":        {harm: unreadablePolicy},
 	"CtxledgerStuck":                 {harm: hangs},
 	"CtxledgerNobodyProjects":        {harm: forked},
 	"CtxledgerAbsent":                {harm: notStarted},
 	"CtxledgerLag":                   {file: "metrics_test.go", test: "TestLagWhileTheLedgerIsDown"},
-	"CtxledgerReplicasBehind":        {file: "streamio/replicas_test.go", test: "TestReplicas"},
+	"CtxledgerReplicasBehind":        {file: "fault_cluster_test.go", test: "TestReplicasBehindFire"},
 	"CtxledgerStreamNearLimit":       {harm: streamLimit},
 	"CtxledgerStreamStoreFull":       {harm: fullStore},
 	"CtxledgerTablesDiskFull":        {file: "fault_refusal_test.go", test: "clickhouseDiskFull"},
@@ -69,8 +68,10 @@ func TestEveryAlertHasAFault(t *testing.T) {
 				continue
 			}
 			text, err := os.ReadFile(how.file)
-			if err != nil || !strings.Contains(string(text), "\nfunc "+how.test+"(t *testing.T) {\n") {
-				t.Errorf("%s: %s has no test %s: %v", r.Alert, how.file, how.test, err)
+			_, body, found := strings.Cut(string(text), "\nfunc "+how.test+"(t *testing.T) {\n")
+			body, _, _ = strings.Cut(body, "\n}\n")
+			if err != nil || !found || !strings.Contains(body, "ruleOf(t, \""+r.Alert+"\", ") {
+				t.Errorf("%s: %s has no test %s that evaluates the rule: %v", r.Alert, how.file, how.test, err)
 			}
 		}
 	}
@@ -95,9 +96,7 @@ func TestAlertsFire(t *testing.T) {
 			f := newFixtureOn(t, s.NATSURL(), migrated.ClickHouse(t))
 			p := f.projector()
 			p.config.Timing.Heartbeat, p.config.Metrics = 50*time.Millisecond, metrics.New()
-			registry := prometheus.NewPedanticRegistry()
-			registry.MustRegister(p.config.Metrics)
-			r := ruleOf(t, name, registry)
+			r := ruleOf(t, name, registryOf(p))
 			if name != "CtxledgerAbsent" && r.fires() {
 				t.Error("it fires before the fault")
 			}

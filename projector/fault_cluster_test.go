@@ -174,3 +174,27 @@ func clusterKilled(t *testing.T) {
 	r.epochsInOrder()
 	r.faultless()
 }
+
+// TestReplicasBehindFire: the alert of replicas fires while a server of the cluster is away, and ends when it
+// has the messages again.
+func TestReplicasBehindFire(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	cluster := embeddedtest.NewCluster(t, 3, nil)
+	if _, err := streamio.Ensure(t.Context(), cluster.JetStream(), streamio.Layout{Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixtureOn(t, cluster.URL(), migrated.ClickHouse(t))
+	p, read := f.measured()
+	f.follow(p)
+	r := ruleOf(t, "CtxledgerReplicasBehind", registryOf(p))
+	f.await("all replicas are known", func() bool { n, known := read("replicas_behind"); return known && n == 0 })
+	if r.fires() {
+		t.Error("the alert fires before the fault")
+	}
+	cluster.Nodes[2].Kill()
+	f.await("the alert fires", r.fires)
+	cluster.Nodes[2].Start()
+	f.await("the alert ends", func() bool { return !r.fires() })
+	f.await("the health is good", func() bool { return p.Health().State == Projecting })
+}

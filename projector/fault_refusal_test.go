@@ -154,15 +154,20 @@ func clickhouseDiskFull(t *testing.T) {
 		code string
 	}
 	ends := []end{{fill, "243"}, {fillFiles, "1001"}}
+	noRoom := ruleOf(t, "CtxledgerTablesDiskFull", registryOf(p))
 	for round := range times(2, 6) {
 		if round > 0 {
 			ends = ends[:1]
 		}
 		for i, end := range ends {
 			before := refused(end.code)
+			if noRoom.window = noRoom.counters(); noRoom.fires() {
+				t.Error("the alert fires before the fault")
+			}
 			free := end.fill(t, dir)
 			r.publishMix(1000*(1+2*round+i), 100)
 			r.await("the server has refused", func() bool { return refused(end.code) > before+3 })
+			r.await("the alert fires", noRoom.fires)
 			if h := p.Health(); !strings.HasSuffix(h.Waiting, ": clickhouse "+end.code+" (no room left)") {
 				t.Errorf("with a full disk the health is %+v", h)
 			}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/metrics"
@@ -21,8 +20,7 @@ func (f *fixture) measured() (p *Projector, read func(name string, labels ...str
 	f.t.Helper()
 	p = f.projector()
 	p.config.Metrics = metrics.New()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(p.config.Metrics)
+	registry := registryOf(p)
 	return p, func(name string, labels ...string) (float64, bool) {
 		f.t.Helper()
 		families, err := registry.Gather()
@@ -147,14 +145,21 @@ func TestLagWhileTheLedgerIsDown(t *testing.T) {
 		t.Error("the standby holds the lease")
 	}
 
+	late := ruleOf(t, "CtxledgerLag", registryOf(writer))
+	late.expr = strings.Replace(late.expr, "> 60", "> 0.5", 1) // seconds
+	if late.fires() {
+		t.Error("the alert fires before the fault")
+	}
 	f.must(syscall.Kill(s.EnginePID(), syscall.SIGSTOP))
 	f.publishMix(1000, 30)
 	lags("sees what is not projected", func(events, _ float64) bool { return events == 30 })
 	before, _ := ofWriter("lag_seconds")
 	lags("sees it grow old", func(events, seconds float64) bool { return events == 30 && seconds > before+0.5 })
+	f.await("the alert fires", late.fires)
 
 	f.must(syscall.Kill(s.EnginePID(), syscall.SIGCONT))
 	lags("is level again", func(events, seconds float64) bool { return events == 0 && seconds == 0 })
+	f.await("the alert ends", func() bool { return !late.fires() })
 	f.exact("FINAL")
 }
 
