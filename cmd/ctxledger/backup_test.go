@@ -126,18 +126,6 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	old, target, data := t.TempDir(), filepath.Join(t.TempDir(), "kept"), t.TempDir()
 	up(t, old)
-	count := func(data string, want int) {
-		t.Helper()
-		for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
-			rows := askCLI(t, data, "--sql", "SELECT count() AS n FROM recorded_events WHERE event_type = 'context.log.appended'")
-			if fmt.Sprint(rows[0]["n"]) == fmt.Sprint(want) {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("the ledger has %v events, want %d", rows[0]["n"], want)
-			}
-		}
-	}
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +133,7 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 	pack := filepath.Join(t.TempDir(), "pack")
 	for i := range 2 {
 		publishItems(t, old, i*1000, i*1000+1000)
-		count(old, i*1000+1000)
+		awaitItems(t, old, i*1000+1000)
 		if i == 0 {
 			if _, stderr, code := ctxledger(t, "evidence", "export", "--session", "s-1", "--out", pack, "--data", old); code != cli.ExitDone {
 				t.Fatalf("export ended with %d: %s", code, stderr)
@@ -196,28 +184,16 @@ func TestRestoreOnAnotherMachine(t *testing.T) {
 			t.Fatalf("restore ended with %d\n%s%s", code, stdout, stderr)
 		}
 	}
-	count(data, 2000)
-	root := func(data string) string {
-		t.Helper()
-		stdout, stderr, code := ctxledger(t, "proof", "checkpoint", "--data", data)
-		if code != cli.ExitDone {
-			t.Fatalf("proof checkpoint ended with %d: %s", code, stderr)
-		}
-		return strings.Join(strings.SplitN(stdout, "\n", 4)[:3], "\n")
-	}
+	awaitItems(t, data, 2000)
 	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data) // up has found it
 	if stdout, stderr, code := ctxledger(t, "evidence", "verify", pack, "--key", strings.TrimSpace(key)); code != cli.ExitDone {
 		t.Errorf("the verification of an old pack ended with %d\n%s%s", code, stdout, stderr)
 	}
 	publishItems(t, data, 2000, 2500)
-	count(data, 2500)
+	awaitItems(t, data, 2500)
 	publishItems(t, old, 2000, 2500)
-	count(old, 2500)
-	for end := time.Now().Add(startPatience); root(old) != root(data); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the heads are\n%s\nand\n%s", root(old), root(data))
-		}
-	}
+	awaitItems(t, old, 2500)
+	awaitHead(t, data, func() string { return signedHead(t, old) })
 	if _, stderr, code := ctxledger(t, append(restore, data)...); code != cli.ExitDone {
 		t.Errorf("the restore that was done said %d %s", code, stderr)
 	}
