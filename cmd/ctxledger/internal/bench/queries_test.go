@@ -22,7 +22,7 @@ func TestEveryQueryIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := DefaultQueriesConfig()
-	c.Samples, c.Rounds = 2, 1
+	c.Samples, c.Rounds = 1, 1
 	r, err := RunQueries(t.Context(), c, dsn)
 	if err != nil {
 		t.Fatal(err)
