@@ -82,31 +82,39 @@ func TestTurnWindowIsThatOfPackageTurn(t *testing.T) {
 		return fmt.Sprint(b.Target, b.Position, b.Layer, b.Role, b.Type, b.Name, b.Title, b.Items, b.ToolCall, b.Origin, b.Assembly, text(b.Tokens),
 			text(b.Full), b.Elided, b.ElidedBy, b.RedactionState, b.Block, b.Coverage, b.Reasons)
 	}
+	type key struct{ Tenant, Session, Turn, Call string }
+	type row struct {
+		turn.Block
+		Tenant  string `ch:"tenant"`
+		Session string `ch:"session_id"`
+		Turn    string `ch:"turn_id"`
+	}
+	var found []row
+	if err := read.Of(l).Select(t.Context(), &found, `SELECT tenant, session_id, turn_id, call_id, target, position, layer, role, item_type, name, title, item_refs,
+		tool_call_id, origin, assembly_id, tokens, tokens_full, elided, elided_by, redaction_state, block, coverage, coverage_reasons
+		FROM turn_window WHERE call_id != '' ORDER BY target, position`, nil, read.DefaultLimits()); err != nil {
+		t.Fatal(err)
+	}
+	windows := make(map[key][]string)
+	for _, r := range found {
+		k := key{r.Tenant, r.Session, r.Turn, r.Call}
+		windows[k] = append(windows[k], line(r.Block))
+	}
 	elided := 0
-	for _, call := range rows(t, l, "SELECT DISTINCT tenant, session_id, turn_id, call_id FROM turn_window WHERE call_id != '' ORDER BY ALL", nil) {
-		blocks, _, err := turn.Window(t.Context(), l, map[string]string{"tenant": call[0], "session_id": call[1], "turn_id": call[2], "call_id": call[3]})
+	for k, got := range windows {
+		blocks, _, err := turn.Window(t.Context(), l, map[string]string{"tenant": k.Tenant, "session_id": k.Session, "turn_id": k.Turn, "call_id": k.Call})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want, got []string
+		var want []string
 		for _, b := range blocks {
 			want = append(want, line(b))
 			if b.Elided {
 				elided++
 			}
 		}
-		var found []turn.Block
-		if err := read.Of(l).Select(t.Context(), &found, `SELECT target, position, layer, role, item_type, name, title, item_refs, tool_call_id, origin, assembly_id,
-			tokens, tokens_full, elided, elided_by, redaction_state, block, coverage, coverage_reasons
-			FROM turn_window WHERE tenant = {tenant:String} AND session_id = {session:String} AND call_id = {call:String} ORDER BY target, position`,
-			map[string]string{"tenant": call[0], "session": call[1], "call": call[3]}, read.DefaultLimits()); err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range found {
-			got = append(got, line(b))
-		}
 		if !slices.Equal(got, want) {
-			t.Errorf("seed %d: call %q\n got %q\nwant %q", seed, call, got, want)
+			t.Errorf("seed %d: call %q\n got %q\nwant %q", seed, k.Call, got, want)
 		}
 	}
 	if elided < 20 {
