@@ -44,7 +44,8 @@ func parseTree(page []byte) (tree, error) {
 
 // check walks the pages of a bbolt file in bbolt's way. bbolt would crash or loop on a
 // damaged page. Each page is within the file and has its own number. No page is used twice,
-// and no free page is in use. All entries are within their page, and keys are in order. The
+// and no free page is in use. All entries are within their page, keys are in order, and a page
+// begins with the key that its branch has. The
 // check ignores the meaning of the values.
 type check struct {
 	file io.ReaderAt
@@ -90,13 +91,17 @@ func (c *check) read(id uint64) ([]byte, error) {
 	return page, nil
 }
 
-// span is the range of the keys below a branch: from low, and below high unless high is
-// nil.
+// span is the range of the keys below a branch: the first key is low, unless low is nil, and all
+// are below high, unless high is nil. When bbolt writes a page, it looks for the entry of the
+// page's first key in the branch. Without it, bbolt adds an entry, and the branch later leads to a
+// page of another use, or to itself.
 type span struct{ low, high []byte }
 
-func (s span) holds(key []byte) bool {
-	return bytes.Compare(key, s.low) >= 0 && (s.high == nil || bytes.Compare(key, s.high) < 0)
+func (s span) begins(list []entry) bool {
+	return s.low == nil || len(list) > 0 && bytes.Equal(list[0].key, s.low)
 }
+
+func (s span) holds(key []byte) bool { return s.high == nil || bytes.Compare(key, s.high) < 0 }
 
 // below walks the pages below the page id, including the page.
 func (c *check) below(id uint64, keys span) error {
@@ -127,6 +132,9 @@ func (c *check) page(id uint64, page []byte, keys span) error {
 		if !keys.holds(list[i].key) || i > 0 && bytes.Compare(list[i-1].key, list[i].key) >= 0 {
 			return fmt.Errorf("entry %d of page %d is out of order", i, id)
 		}
+	}
+	if !keys.begins(list) {
+		return fmt.Errorf("page %d does not begin with the key that its branch has", id)
 	}
 	for i, e := range list {
 		var err error
