@@ -93,6 +93,7 @@ func TestDatabaseGoesWithItsTest(t *testing.T) {
 // definition is not used again.
 func TestCopiesAreUsedAgain(t *testing.T) {
 	t.Parallel()
+	needsServers(t)
 	template := TemplateOf(connection, func(ctx context.Context, conn driver.Conn) error {
 		return errors.Join(
 			conn.Exec(ctx, "CREATE TABLE facts (a UInt32) ENGINE = MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 100"),

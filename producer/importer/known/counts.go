@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -41,7 +42,12 @@ const countBytes = len(textID{}) + 4 + 4
 type countsFile struct {
 	Estimators []string
 	Counts     []byte
-	Sum        [sha256.Size]byte // of Counts
+	Sum        [sha256.Size]byte
+}
+
+// sum is the checksum of a file's other fields.
+func (f countsFile) sum() [sha256.Size]byte {
+	return sha256.Sum256(append([]byte(strings.Join(f.Estimators, "\n")), f.Counts...))
 }
 
 // Count returns the number of tokens that text has for model, and the name of the counter, as count does.
@@ -86,7 +92,7 @@ func (f Folder) Counts(log, kind string, key schema.Key) *Counts {
 	}
 	text, err := os.ReadFile(name + countsEnding)
 	var file countsFile
-	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&file) != nil || sha256.Sum256(file.Counts) != file.Sum {
+	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&file) != nil || file.sum() != file.Sum {
 		return c
 	}
 	for row := range slices.Chunk(file.Counts, countBytes) {
@@ -117,6 +123,6 @@ func (f Folder) KeepCounts(log, kind string, c *Counts) error {
 		file.Counts = binary.BigEndian.AppendUint32(file.Counts, known.tokens)
 		file.Counts = binary.BigEndian.AppendUint32(file.Counts, known.estimator)
 	}
-	file.Sum = sha256.Sum256(file.Counts)
+	file.Sum = file.sum()
 	return f.replace(name+countsEnding, file)
 }
