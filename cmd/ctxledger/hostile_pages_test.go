@@ -22,12 +22,10 @@ import (
 )
 
 // hostileTexts are texts that would run, break out of their place, lead to another page, or change
-// how a line reads. Those that need no place of their own are one text: each turn of them is a session,
-// whose pages are all visited.
+// how a line reads.
 var hostileTexts = []string{
-	`<script>document.title="sentinel"</script>"><img src=x onerror=document.title="sentinel">` +
-		`' autofocus onfocus='document.title="sentinel"</title></style><svg onload=document.title="sentinel">`,
-	`javascript:document.title="sentinel"//`, "{{.Title}}\u202egnp.exe\u2066\x1b[31mred\x1b[0m\x07",
+	`<script>document.title="sentinel"</script>`, `"><img src=x onerror=document.title="sentinel">`, `' autofocus onfocus='document.title="sentinel"`,
+	`</title></style><svg onload=document.title="sentinel">`, `javascript:document.title="sentinel"//`, "{{.Title}}", "\u202egnp.exe\u2066", "\x1b[31mred\x1b[0m\x07",
 	"../../etc/passwd", "a/../b?c=d&e=%2e%2e#f", "..", strings.Repeat("M", 4000) + " ",
 }
 
