@@ -12,11 +12,11 @@
 --   allowed        bool   whether the operation was allowed
 --   accesses       count  number of operations
 --   runs           count  number of runs
---   paths          text   up to ten of the paths
+--   paths          text   the first ten of the paths, sorted
 --   last_at        time   time of the last operation
 SELECT
     tenant, resource_name, operation, allowed, count() AS accesses, uniqExact(run_id) AS runs,
-    arraySort(groupUniqArray(10)(path)) AS paths, max(event_time) AS last_at
+    arraySlice(arraySort(groupUniqArray(path)), 1, 10) AS paths, max(event_time) AS last_at
 FROM scope_records
 WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
     AND ({session_id:String} = '' OR session_id = {session_id:String})

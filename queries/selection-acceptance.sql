@@ -55,7 +55,7 @@ taken_by_kind AS
     SELECT
         d.tenant AS tenant, if(k.kind = 0, cityHash64('unknown'), k.kind) AS kind, count() AS decided,
         countIf(outcome = 'selected') AS taken, sumIf(size, outcome = 'selected') AS taken_tokens,
-        sumIf(size, outcome = 'omitted') AS left_tokens, avg(score) AS mean
+        sumIf(size, outcome = 'omitted') AS left_tokens, avg(score) AS mean_score
     FROM decided AS d
     LEFT ANY JOIN
     (
@@ -71,7 +71,7 @@ taken_by_kind AS
 SELECT
     c.tenant AS tenant, if(n.kind = '', 'unknown', n.kind) AS source_kind, c.decided AS candidates, c.taken AS selected,
     selected / candidates AS acceptance, c.taken_tokens AS selected_tokens, c.left_tokens AS omitted_tokens,
-    c.mean AS mean_score
+    c.mean_score AS mean_score
 FROM taken_by_kind AS c
 LEFT ANY JOIN (SELECT cityHash64(kind) AS hash, kind FROM kinds GROUP BY kind) AS n ON n.hash = c.kind
 ORDER BY candidates DESC, tenant, source_kind

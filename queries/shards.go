@@ -36,20 +36,33 @@ type Way string
 const (
 	Sum      Way = "sum"      // of numbers
 	Most     Way = "most"     // the largest number
+	Lowest   Way = "lowest"   // the smallest number
 	Earliest Way = "earliest" // time
 	Latest   Way = "latest"   // time
 	OfLatest Way = "oflatest" // the value of the row with the latest time
 	Five     Way = "five"     // up to five of the texts, sorted
+	Ten      Way = "ten"      // up to ten of the texts, sorted
 	Texts    Way = "texts"    // all texts, sorted: of lists, or of lists with ", " between their texts
 	Least    Way = "least"    // the first of the texts that are not empty
 	Both     Way = "both"     // whether all are true
 	Single   Way = "single"   // the sum, or NULL if the list in the column of Of has several texts
 	Share    Way = "share"    // the first column of Of divided by the second; NULL if that is 0
+	Portion  Way = "portion"  // the first column of Of divided by its sum over the rows with the same second one
+)
+
+// The ways of columns for which a shard gives more than its own value: the statement of the shards is
+// another one, which package answer makes of the query's.
+const (
+	Distinct Way = "distinct" // uniqExact
+	Mean     Way = "mean"     // avg; NULL without values
+	Median   Way = "median"   // quantileExact(0.5); NULL without values
+	Currency Way = "currency" // a sum, or NULL if its values are in several currencies
 )
 
 // columnsOf is the number of columns that each way needs.
 var columnsOf = map[Way]int{
-	Sum: 0, Most: 0, Earliest: 0, Latest: 0, OfLatest: 0, Five: 0, Texts: 0, Least: 0, Both: 0, Single: 1, Share: 2,
+	Sum: 0, Most: 0, Lowest: 0, Earliest: 0, Latest: 0, OfLatest: 0, Five: 0, Ten: 0, Texts: 0, Least: 0, Both: 0, Single: 1, Share: 2,
+	Portion: 2, Distinct: 0, Mean: 0, Median: 0, Currency: 0,
 }
 
 // OfSession reports whether the shard of the parameter session_id answers alone.

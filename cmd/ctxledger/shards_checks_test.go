@@ -35,6 +35,11 @@ func (r *shardRig) sameChecks() {
 		e.Source, e.ContextID = "urn:test:seals", "context-1"
 		p.send(e.Binary())
 	}
+	for _, session := range p.sessions { // a source counts once
+		e := p.event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "of-both"}})
+		e.Source = "urn:test:both"
+		p.send(e.Binary())
+	}
 	p.numbered(second, second, 1)
 	p.numbered(second, first, 2) // refused on the other shard
 	p.numbered(second, second, 3)
@@ -51,11 +56,12 @@ func (r *shardRig) sameChecks() {
 			r.t.Fatal(err)
 		}
 	}
-	for _, says := range []string{
-		"check_references_elsewhere,2,1," + second + ",it names a resource of another run",
-		"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,",
-	} {
-		r.sameOutput(says, "query", "checks", "-o", "csv", "--param", "tenant=acme")
+	found := r.sameOutput("check_references_elsewhere,2,1,"+second+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
+	for _, says := range []string{"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,"} {
+		if !strings.Contains(found, says) {
+			r.t.Errorf("the checks lack %q:\n%s", says, found)
+		}
 	}
+	r.sameOutput(",context.item.added,", "query", "event-types", "-o", "csv")
 	r.sameOutput("check_conservation", "query", "checks")
 }

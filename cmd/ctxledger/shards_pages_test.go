@@ -36,14 +36,19 @@ func (r *shardRig) samePages(places ...place) (address string) {
 	address = r.served(r.shards[0].ClickHouseDSN())
 	one := r.served(r.dsn)
 	paths := []string{
-		"", "last", "q", "q/sessions?run=1", "q/days?run=1", "q/checks?run=1", "api/v1/sessions?limit=3", "api/v1/evidence", "api/v1/queries/model-usage",
+		"", "last", "q", "q/sessions?run=1", "q/days?run=1", "q/checks?run=1", "q/event-types?run=1", "api/v1/sessions?limit=3", "api/v1/evidence", "api/v1/queries/model-usage",
 	}
-	for _, p := range places {
+	for i, p := range places {
 		session, in := url.PathEscape(p.session), "session="+url.QueryEscape(p.session)
 		item, turn := url.PathEscape(p.item), url.PathEscape(p.turn)
 		paths = append(paths,
-			"s/"+session, "s/"+session+"/compactions", "t/"+turn, "t/"+turn+"?"+in, "c/"+url.PathEscape(p.call)+"?"+in, "i/"+item+"?"+in+"&turn="+turn, "search?id="+session,
-			"api/v1/sessions/"+session, "api/v1/sessions/"+session+"/calls", "api/v1/turns/"+turn+"/window?session_id="+session, "api/v1/items/"+item+"/history?session_id="+session)
+			"s/"+session, "t/"+turn, "i/"+item+"?"+in+"&turn="+turn, "api/v1/turns/"+turn+"/window?session_id="+session)
+		if i > 0 {
+			continue // pages of a session ask its shard in the same way
+		}
+		paths = append(paths,
+			"s/"+session+"/compactions", "t/"+turn+"?"+in, "c/"+url.PathEscape(p.call)+"?"+in, "search?id="+session,
+			"api/v1/sessions/"+session, "api/v1/sessions/"+session+"/calls", "api/v1/items/"+item+"/history?session_id="+session)
 	}
 	for _, path := range paths {
 		got, text := visit(r.t, address+path)
@@ -56,11 +61,21 @@ func (r *shardRig) samePages(places ...place) (address string) {
 			r.t.Errorf("%s is %d on one machine: %.300s", path, want.StatusCode, wantText)
 		}
 	}
-	if response, text := visit(r.t, address+"evidence"); response.StatusCode != http.StatusOK || !strings.Contains(text, "on a cluster this query works for one session") {
+	if response, text := visit(r.t, address+"evidence"); response.StatusCode != http.StatusOK || strings.Contains(text, "on a cluster") {
 		r.t.Errorf("the evidence page is %d: %.600s", response.StatusCode, text)
 	}
-	if response, text := visit(r.t, address+"q/event-types?run=1"); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "The question needs a session") {
+	if response, text := visit(r.t, address+"q/tokenizer-error?run=1"); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "The question needs a session") {
 		r.t.Errorf("a question with sums is %d: %.600s", response.StatusCode, text)
+	}
+	reader := r.served(r.shards[0].ReaderDSN())
+	if response, text := visit(r.t, reader+"sql?q="+url.QueryEscape("SELECT 40 + 2 AS answer")); response.StatusCode != http.StatusOK || strings.Count(text, "<td>42</td>") != 2 {
+		r.t.Errorf("a statement is answered with %d: %.2000s", response.StatusCode, text)
+	}
+	if response, text := visit(r.t, reader+"sql?q=DROP+TABLE+calls"); response.StatusCode != http.StatusOK || !strings.Contains(text, `role="alert"`) {
+		r.t.Errorf("a statement that writes is answered with %d: %.2000s", response.StatusCode, text)
+	}
+	if response, _ := visit(r.t, address+"sql?q=SELECT+1"); response.StatusCode != http.StatusForbidden {
+		r.t.Errorf("a statement as the writer is answered with %d", response.StatusCode)
 	}
 	key := strings.TrimSpace(r.must("proof", "keygen"))
 	for _, p := range places {

@@ -127,12 +127,13 @@ func (r *shardRig) refusals(l *ledger.Ledger, f read.RefusalFilter) (list []ledg
 	return list
 }
 
-// sameOutput compares what a command prints with one machine.
-func (r *shardRig) sameOutput(says string, args ...string) {
+// sameOutput compares what a command prints with one machine, and returns it.
+func (r *shardRig) sameOutput(says string, args ...string) string {
 	r.t.Helper()
 	got, code := r.printed(r.shards[0].ClickHouseDSN(), "", args)
 	want, wantCode := r.printed(r.dsn, "", args)
 	if got != want || code != cli.ExitDone || wantCode != cli.ExitDone || !strings.Contains(want, says) {
 		r.t.Errorf("%v ended with %d, on one machine with %d, and printed\n%s\nand on one machine\n%s", args, code, wantCode, got, want)
 	}
+	return want
 }

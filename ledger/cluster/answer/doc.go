@@ -4,6 +4,8 @@
 //	union    every shard answers the whole query. Its rows are sorted already, so the answers are
 //	         merged as they come. The limit of the query applies to the merged rows again.
 //	groups   every shard answers the whole query. Rows of one group become one, and are sorted again.
+//	         For distinct counts, means and medians the shards give what these are computed from: digests
+//	         of the values, a sum and a count, or all values; see partial.go.
 //	session  the shard that has the session answers alone.
 //	same     every shard answers. All have the same rows, or the answer is an error.
 //
@@ -15,6 +17,11 @@
 // to read other servers. It holds one row of each shard; groups holds all rows. Queries that aggregate
 // over sessions cannot be merged like this. They answer for one session, and are otherwise refused with
 // [ErrNeedsSession]. Queries that know no session are refused with [ErrNotOnCluster].
+//
+// A [Statement] of the caller is answered by each shard for itself, with the number of the shard in the first
+// column. There is no database over all shards: its Distributed tables would refuse most statements that
+// join two views or that have scalar subqueries, and would need the right to read other servers. Sums of
+// the shards are for the caller to add. A session is on one shard, so rows about one session are whole.
 //
 // An answer is whole or an error. The error of a shard names the shard.
 package answer

@@ -37,8 +37,48 @@ func newGrouped(answers []read.Rows, how queries.Merge) (*grouped, error) {
 		}
 		err = cmp.Or(err, rows.Err(), rows.Close())
 	}
-	slices.SortStableFunc(g.rows, by.compare)
+	if err == nil {
+		g.complete(how)
+		slices.SortStableFunc(g.rows, by.compare)
+	}
 	return g, err
+}
+
+// complete computes the columns whose values follow from parts or from several rows.
+func (g *grouped) complete(how queries.Merge) {
+	g.columns = slices.Clone(g.columns)
+	for i, c := range g.columns {
+		p, ok := partials[how.Combine[c.Name].Way]
+		if !ok {
+			continue
+		}
+		g.columns[i].Type = p.column
+		for _, row := range g.rows {
+			row[i] = p.value(row[i])
+		}
+	}
+	for i, c := range g.columns {
+		if how := how.Combine[c.Name]; how.Way == queries.Portion {
+			g.portion(i, g.at(how.Of[0]), g.at(how.Of[1]))
+		}
+	}
+}
+
+// portion divides the values of a column by their sum over the rows with the same value of another one.
+func (g *grouped) portion(to, of, by int) {
+	sums := make(map[string]any)
+	for _, row := range g.rows {
+		name := fmt.Sprint(row[by])
+		sums[name] = sum(sums[name], row[of])
+	}
+	for _, row := range g.rows {
+		row[to] = share(row[of], sums[fmt.Sprint(row[by])])
+	}
+}
+
+// at returns the place of a column.
+func (g *grouped) at(column string) int {
+	return slices.IndexFunc(g.columns, func(c read.ResultColumn) bool { return c.Name == column })
 }
 
 // group returns the values of the columns that are not combined.
@@ -58,14 +98,14 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 		later = later || how.Combine[c.Name].Way == queries.Latest && after(row[i], to[i])
 	}
 	for i, c := range g.columns {
-		switch how.Combine[c.Name].Way {
+		switch way := how.Combine[c.Name].Way; way {
 		case queries.Sum, queries.Single:
 			to[i] = sum(to[i], row[i])
 		case queries.Most:
 			if after(row[i], to[i]) {
 				to[i] = row[i]
 			}
-		case queries.Earliest:
+		case queries.Lowest, queries.Earliest:
 			if to[i] == nil || row[i] != nil && compare(row[i], to[i]) < 0 {
 				to[i] = row[i]
 			}
@@ -78,10 +118,15 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 		case queries.Texts:
 			to[i] = union(to[i], row[i])
 		case queries.Five:
-			all := union(to[i], row[i]).([]string)
-			to[i] = all[:min(len(all), 5)]
+			to[i] = first(5, union(to[i], row[i]).([]string))
+		case queries.Ten:
+			to[i] = first(10, union(to[i], row[i]).([]string))
 		case queries.Both:
 			to[i] = to[i].(bool) && row[i].(bool)
+		default:
+			if p, ok := partials[way]; ok {
+				to[i] = p.add(to[i], row[i])
+			}
 		}
 	}
 	g.derive(to, how)
@@ -89,9 +134,7 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 
 // derive computes the values that follow from other columns of the row.
 func (g *grouped) derive(row []any, how queries.Merge) {
-	of := func(column string) any {
-		return row[slices.IndexFunc(g.columns, func(c read.ResultColumn) bool { return c.Name == column })]
-	}
+	of := func(column string) any { return row[g.at(column)] }
 	for i, c := range g.columns {
 		switch how := how.Combine[c.Name]; how.Way {
 		case queries.Single:
@@ -171,6 +214,9 @@ func union(a, b any) any {
 	}
 	return all
 }
+
+// first returns at most n texts.
+func first(n int, list []string) []string { return list[:min(len(list), n)] }
 
 // least returns the lesser of two texts. NULL and an empty text are no texts.
 func least(a, b any) any {

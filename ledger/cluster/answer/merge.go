@@ -172,6 +172,14 @@ func compare(x, y any) int {
 		return a.Compare(y.(time.Time))
 	case []byte:
 		return bytes.Compare(a, y.([]byte))
+	case bool:
+		if b := y.(bool); a != b {
+			if a {
+				return 1
+			}
+			return -1
+		}
+		return 0
 	}
 	a, b := reflect.ValueOf(x), reflect.ValueOf(y)
 	switch {

@@ -44,10 +44,14 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	}
 	most := mostRows(bound, limits)
 	alone := how.OfSession() || len(how.Combine) > 0 && bound["session_id"] != ""
+	var err error
 	if len(how.Combine) > 0 && !alone {
 		q.SQL = unlimited(q.SQL)
+		q.SQL, err = inParts(q, how)
 	}
-	q, bound, err := withHead(ctx, shards, q, bound)
+	if err == nil {
+		q, bound, err = withHead(ctx, shards, q, bound)
+	}
 	if err == nil {
 		q, bound, err = withReplays(ctx, shards, q, bound)
 	}

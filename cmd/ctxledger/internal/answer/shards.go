@@ -6,6 +6,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
+	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
 type shardsKey struct{}
@@ -58,4 +59,13 @@ func Each(ctx context.Context, l *ledger.Ledger, do func(*ledger.Ledger) error) 
 		}
 	}
 	return nil
+}
+
+// Statement asks a statement of the caller: of the plain ledger, or of each shard of the context, where the
+// answer begins with the column [shardanswer.ShardColumn]. The caller closes the rows.
+func Statement(ctx context.Context, l *ledger.Ledger, sql string, limits read.Limits) (read.Rows, error) {
+	if shards := shardsOf(ctx); shards != nil {
+		return shardanswer.Statement(ctx, shards, sql, limits)
+	}
+	return read.Of(l).Query(ctx, sql, nil, limits)
 }

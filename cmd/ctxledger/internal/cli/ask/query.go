@@ -56,7 +56,8 @@ read, within limits of time, rows and memory.
 "ctxledger query list" lists the catalogue. "ctxledger query show NAME" prints a
 query with its parameters and columns; the SQL can be pasted into any ClickHouse
 client. "ctxledger query views" lists the views for statements of yours, and
-"ctxledger query show VIEW" explains the columns of one.
+"ctxledger query show VIEW" explains the columns of one. On a cluster each shard
+answers a statement for its own sessions, and the first column is the shard.
 
 On a terminal a table fits the width of the terminal. Ids are shortened, and values
 that all rows share are printed once. The last columns may be left out; the line
@@ -269,13 +270,20 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 	return printAnswer(a, asked, result, flags)
 }
 
-// queryShards asks a named question of all shards of a cluster.
+// queryShards asks a named question of all shards of a cluster, or gives each of them the statement.
 func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked queries.Query, given map[string]string, limits read.Limits, flags queryFlags) error {
-	switch {
-	case flags.sql != "":
-		return cli.UsageError("--sql does not work on a cluster yet: give it to each shard with a client of ClickHouse")
-	case flags.output == "parquet":
+	if flags.output == "parquet" {
 		return cli.UsageError("-o parquet does not work on a cluster yet: give another format")
+	}
+	if flags.sql != "" {
+		rows, err := answer.Statement(ctx, shards, flags.sql, limits)
+		if errors.Is(err, answer.ErrShardColumn) {
+			return cli.WithCode(cli.ExitUsage, err)
+		}
+		if err != nil {
+			return queryExit(flags.sql, err)
+		}
+		return printAnswer(a, asked, rows, flags)
 	}
 	if flags.last {
 		err := fillNewest(asked, given, func(tenant, session string) (read.NamedID, error) {

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/access"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
+	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
@@ -20,20 +22,21 @@ const mostOwnRows = 1000
 // errNoSQL means that statements of one's own are not answered here.
 var errNoSQL = errors.New("statements of your own need `ctxledger serve` with --clickhouse, a user of ClickHouse that may only read, and no --tokens: use `ctxledger query --sql`, or a client of ClickHouse")
 
-// errSQLOnCluster means that a statement would be answered by one shard only.
-var errSQLOnCluster = errors.New("statements of your own do not work on a cluster yet: give them to each shard with a client of ClickHouse")
-
 // statement shows the box for SQL, and the answer to a statement. A statement knows no tenant, so
 // that no token allows one. The user of the ledger must be a reader: the server refuses the rest.
 func (s *site) statement(r *http.Request, l *ledger.Ledger) (shown, error) {
 	if !s.SQL || access.Of(r.Context()).Name != "" {
 		return shown{}, errNoSQL
 	}
-	if l == nil {
-		return shown{}, errSQLOnCluster
-	}
-	if setting, err := l.ReadOnly(r.Context()); err != nil || setting == "0" {
-		return shown{}, errors.Join(err, errNoSQL)
+	err := answer.Each(r.Context(), l, func(l *ledger.Ledger) error {
+		setting, err := l.ReadOnly(r.Context())
+		if err != nil || setting == "0" {
+			err = errors.Join(err, errNoSQL)
+		}
+		return err
+	})
+	if err != nil {
+		return shown{}, err
 	}
 	content := view.SQLPage{
 		TablesPage: view.TablesPage{Heading: "SQL", Sub: "a statement of your own on the views; it can only read"},
@@ -42,7 +45,7 @@ func (s *site) statement(r *http.Request, l *ledger.Ledger) (shown, error) {
 	page := view.Page{Title: "SQL", Nav: "questions"}
 	if strings.TrimSpace(content.Statement) != "" {
 		t, err := ownRows(r, l, content.Statement)
-		if errors.Is(err, read.ErrStatement) || errors.Is(err, read.ErrReadOnly) || errors.Is(err, read.ErrLimit) {
+		if errors.Is(err, read.ErrStatement) || errors.Is(err, read.ErrReadOnly) || errors.Is(err, read.ErrLimit) || errors.Is(err, shardanswer.ErrShardColumn) {
 			content.Problem, err = ui.Safe(err.Error()), nil
 		}
 		if err != nil {
@@ -59,7 +62,10 @@ func (s *site) statement(r *http.Request, l *ledger.Ledger) (shown, error) {
 // ownRows asks a statement, and returns its first rows.
 func ownRows(r *http.Request, l *ledger.Ledger, sql string) (view.Table, error) {
 	t := view.Table{Name: "Answer"}
-	result, err := read.Of(l).Query(r.Context(), sql, nil, read.Limits{Time: patience, Rows: mostRows, Memory: 1 << 30})
+	if l == nil {
+		t.About = "each shard of the cluster answered by itself"
+	}
+	result, err := answer.Statement(r.Context(), l, sql, read.Limits{Time: patience, Rows: mostRows, Memory: 1 << 30})
 	if err != nil {
 		return t, err
 	}
@@ -78,7 +84,7 @@ func ownRows(r *http.Request, l *ledger.Ledger, sql string) (view.Table, error) 
 		t.Rows = append(t.Rows, cells)
 	}
 	if len(t.Rows) == mostOwnRows {
-		t.About = fmt.Sprintf("the first %d rows", mostOwnRows)
+		t.About = strings.TrimPrefix(fmt.Sprintf("%s; the first %d rows", t.About, mostOwnRows), "; ")
 	}
 	return t, result.Close()
 }

@@ -310,7 +310,7 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 			break // the text names the shard
 		}
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
-	case errors.Is(err, errNoSQL), errors.Is(err, errSQLOnCluster):
+	case errors.Is(err, errNoSQL):
 		status, content.Heading = http.StatusForbidden, "No SQL of your own here"
 	case errors.Is(err, answer.ErrTenant):
 		status, content.Heading = http.StatusForbidden, "This token is for another tenant"
