@@ -17,8 +17,8 @@
 // content in the tables, by tenant; see [privacy.Tables.Expire]. Messages in quarantine lose their bytes
 // by the same age. Content stays while its message is in the stream, so that a rebuild gives the same
 // tables. The oldest content also leaves while a tenant has too many bytes of it. The decisions of a session
-// leave last, by the age of its last event; see [privacy.Tables.ExpireDecisions]. A text in the bucket CTX_TEXTS is removed with the content of the last fact that names it; see
-// package texts.
+// leave last, by the age of its last event; see [privacy.Tables.ExpireDecisions]. A text in the bucket
+// CTX_TEXTS is removed with the content of the last fact that names it; see package texts.
 //
 // Redactions, their revocations and the facts of erasures never leave an installation. A pass copies
 // them to the stream CTX_LASTING first; see [Lasting]. A projector with empty tables, such as after

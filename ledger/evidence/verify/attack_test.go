@@ -105,6 +105,9 @@ func (r *rig) sign() {
 // proof.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
 	r, other := small(t), sealed(t, filepath.Join(t.TempDir(), "other"), false, 20, 2)
 	r.sign()
 	hold(t, r.verify(), nil)

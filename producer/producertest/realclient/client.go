@@ -119,6 +119,9 @@ func newClient(t testing.TB, p pin, logs string) *Client {
 func fetched(t testing.TB, fetch func(ctx context.Context, cache string) (string, error)) string {
 	t.Helper()
 	required := os.Getenv("CI") == "true"
+	if testing.Short() {
+		t.Skip("runs a real client: run without -short")
+	}
 	if !required && os.Getenv("CTXLEDGER_CLIENTS") == "" {
 		t.Skip("runs a real client: set CTXLEDGER_CLIENTS=1 to fetch it and run this test")
 	}

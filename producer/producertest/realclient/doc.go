@@ -6,8 +6,8 @@
 //
 // The programs are packages of the npm registry. They are large and one is proprietary, so the
 // repository does not hold them and a plain `go test ./...` does not fetch them: all
-// functions skip the test unless CI is "true" or CTXLEDGER_CLIENTS is not empty. Under CI=true a
-// program that cannot be fetched fails the test, else it skips the test.
+// functions skip the test unless CI is "true" or CTXLEDGER_CLIENTS is not empty. With -short they always
+// skip it. Under CI=true a program that cannot be fetched fails the test, else it skips the test.
 //
 // The layout is CACHE/clients/NAME-VERSION-PLATFORM/, with the files of the package that the
 // program needs. CACHE is CTXLEDGER_CACHE, or ctxledger in the user's cache folder. A fetch
