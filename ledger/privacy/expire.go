@@ -12,36 +12,50 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Expiry names events whose content leaves the tables.
+// Expiry names the events that are older than a time of the stream. The zero time names none.
 type Expiry struct {
-	// Tenant is the tenant of the events. "" means every tenant except those in Except.
-	Tenant string
-	Except []string
-	// Before is the time of the stream. Older events lose their content.
+	// Before is the time for all tenants that Own does not name.
 	Before time.Time
-	// Firsts has the first sequence of each stream that has messages. Events with messages keep their
-	// content, so that a rebuild gives the same tables.
+	// Own are the times of tenants.
+	Own map[string]time.Time
+	// Firsts has the first sequence of each stream that has messages. What has messages stays in the tables,
+	// so that a rebuild gives the same tables.
 	Firsts map[uuid.UUID]uint64
 }
 
-// parameters returns the parameters of the statements that select by e.
+// parameters returns the parameters of the statements that select by e. latest and earliest limit the parts
+// that are read.
 func (e Expiry) parameters() chsql.Params {
-	var only, except []string
-	if e.Tenant != "" {
-		only = ledger.StoredTenants(e.Tenant)
+	var tenants, incarnations []string
+	var befores, firsts []uint64
+	latest, earliest := e.Before, e.Before
+	for tenant, before := range e.Own {
+		for _, stored := range ledger.StoredTenants(tenant) {
+			tenants, befores = append(tenants, stored), append(befores, nanoseconds(before))
+		}
+		if before.After(latest) {
+			latest = before
+		}
+		if !before.IsZero() && (earliest.IsZero() || before.Before(earliest)) {
+			earliest = before
+		}
 	}
-	for _, tenant := range e.Except {
-		except = append(except, ledger.StoredTenants(tenant)...)
-	}
-	var incarnations []string
-	var firsts []uint64
 	for incarnation, first := range e.Firsts {
 		incarnations, firsts = append(incarnations, incarnation.String()), append(firsts, first)
 	}
 	return chsql.Params{
-		"before": chsql.Time(e.Before), "only": chsql.Texts(only), "except": chsql.Texts(except),
+		"before": chsql.Number(nanoseconds(e.Before)), "tenants": chsql.Texts(tenants), "befores": chsql.Numbers(befores),
+		"latest": chsql.Time(latest), "earliest": chsql.Time(earliest),
 		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts),
 	}
+}
+
+// nanoseconds returns a time since 1970, or 0 for no time.
+func nanoseconds(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(t.UnixNano())
 }
 
 // keptContent are the facts whose content views and checks read at any time. They hold decisions only.

@@ -15,7 +15,7 @@ func decisionTables() []string {
 }
 
 // ExpireDecisions removes the decisions of old sessions: the rows of items, selections, windows, injections,
-// compactions, gaps, calls and log entries. A session is old if all its events are older than e.Before. A fact
+// compactions, gaps, calls and log entries. A session is old if e names all its events. A fact
 // without a session goes by its own time. Rows whose messages are in a stream stay. ExpireDecisions returns the
 // number of rows, waits until they are gone, and may be repeated.
 //

@@ -63,7 +63,7 @@ type Removed struct {
 var ErrBusy = errors.New("a backup, a restore or a rebuild is running, and needs the messages of the streams: try again after it")
 
 // Run removes what the policy lets go. Errors: [ErrBusy], or an error of a server.
-func (p Pass) Run(ctx context.Context) (Done, error) { return p.run(ctx, newMemory()) }
+func (p Pass) Run(ctx context.Context) (Done, error) { return p.run(ctx, new(memory)) }
 
 // run is Run for a process that remembers what it has done.
 func (p Pass) run(ctx context.Context, past *memory) (done Done, err error) {
@@ -190,7 +190,7 @@ func (p Pass) Follow(ctx context.Context) {
 	p.Every = cmp.Or(p.Every, time.Minute)
 	ticker := time.NewTicker(p.Every)
 	defer ticker.Stop()
-	past := newMemory()
+	past := new(memory)
 	for {
 		if _, err := p.run(ctx, past); err != nil && ctx.Err() == nil && !errors.Is(err, ErrBusy) {
 			p.Metrics.RetentionFailed()

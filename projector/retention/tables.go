@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,12 +17,8 @@ import (
 
 // memory is what a process has done in earlier passes, so that a pass does not look for it again.
 type memory struct {
-	content, decisions map[string]time.Time // up to which time, by tenant
+	content, decisions string // the times of the last removal, see [tablesPass.expiry]
 	weighed            time.Time
-}
-
-func newMemory() *memory {
-	return &memory{content: make(map[string]time.Time), decisions: make(map[string]time.Time)}
 }
 
 // tablesPass is the part of a pass that removes from the tables.
@@ -45,36 +42,49 @@ func step(age time.Duration) time.Duration { return min(max(age/8, time.Second),
 
 // run removes content by age, then content by bytes, then decisions by age, and adds to done.
 func (t tablesPass) run(ctx context.Context, done *Done) error {
-	if err := t.each(t.policy.contentAges(), t.past.content, func(e privacy.Expiry) (bool, error) { return t.empty(ctx, done, e) }); err != nil {
-		return err
-	}
-	if err := t.lighten(ctx, done); err != nil {
-		return err
-	}
-	return t.each(t.policy.decisionAges(), t.past.decisions, func(e privacy.Expiry) (bool, error) { return true, t.forget(ctx, done, e) })
-}
-
-// each calls remove for each tenant with an age, unless it did so up to the same time before. remove reports
-// whether it is done.
-func (t tablesPass) each(ages map[string]time.Duration, past map[string]time.Time, remove func(privacy.Expiry) (bool, error)) error {
-	for tenant, age := range ages {
-		before := t.now.Add(-age).Truncate(step(age))
-		if age == 0 || past[tenant].Equal(before) {
-			continue
-		}
-		e := privacy.Expiry{Tenant: tenant, Before: before, Firsts: t.firsts}
-		if tenant == "" {
-			e.Except = slices.DeleteFunc(slices.Collect(maps.Keys(ages)), func(name string) bool { return name == "" })
-		}
-		whole, err := remove(e)
+	if e, times := t.expiry(t.policy.contentAges()); times != t.past.content {
+		whole, err := t.empty(ctx, done, e)
 		if err != nil {
 			return err
 		}
 		if whole {
-			past[tenant] = before
+			t.past.content = times
 		}
 	}
-	return nil
+	if err := t.lighten(ctx, done); err != nil {
+		return err
+	}
+	e, times := t.expiry(t.policy.decisionAges())
+	if times == t.past.decisions {
+		return nil
+	}
+	err := t.forget(ctx, done, e)
+	if err == nil {
+		t.past.decisions = times
+	}
+	return err
+}
+
+// expiry names what is older than the ages of the tenants. times is the text of its times, or "" without an
+// age.
+func (t tablesPass) expiry(ages map[string]time.Duration) (e privacy.Expiry, times string) {
+	e = privacy.Expiry{Own: make(map[string]time.Time), Firsts: t.firsts}
+	aged := false
+	for tenant, age := range ages {
+		var before time.Time
+		if age > 0 {
+			before, aged = t.now.Add(-age).Truncate(step(age)), true
+		}
+		if tenant == "" {
+			e.Before = before
+		} else {
+			e.Own[tenant] = before
+		}
+	}
+	if aged {
+		times = fmt.Sprint(e.Before, e.Own)
+	}
+	return e, times
 }
 
 // empty removes old content from the tables, and then the texts that only this content named. whole is false
@@ -91,11 +101,11 @@ func (t tablesPass) empty(ctx context.Context, done *Done, e privacy.Expiry) (wh
 		return false, err
 	}
 	if n != (privacy.Expired{}) {
-		t.Log.Info("removed old content from the tables by the retention", "event", "retention", "tenant", e.Tenant, "events", n.Events, "quarantined", n.Refused, "before", e.Before)
+		t.Log.Info("removed old content from the tables by the retention", "event", "retention", "events", n.Events, "quarantined", n.Refused, "before", e.Before, "own", e.Own)
 	}
 	_, err = texts.Sweep{JetStream: t.JetStream, Tables: t.Tables, Patience: textsPatience, Log: t.Log}.Run(ctx)
 	if errors.Is(err, texts.ErrNotProjected) {
-		t.Log.Info("texts of old content wait for the tables", "event", "texts_kept", "tenant", e.Tenant)
+		t.Log.Info("texts of old content wait for the tables", "event", "texts_kept")
 		return false, nil
 	}
 	return err == nil, err
@@ -118,8 +128,8 @@ func (t tablesPass) lighten(ctx context.Context, done *Done) error {
 	if err != nil {
 		return err
 	}
-	for _, tenant := range slices.Sorted(maps.Keys(before)) {
-		if _, err := t.empty(ctx, done, privacy.Expiry{Tenant: tenant, Before: before[tenant], Firsts: t.firsts}); err != nil {
+	if len(before) > 0 {
+		if _, err := t.empty(ctx, done, privacy.Expiry{Own: before, Firsts: t.firsts}); err != nil {
 			return err
 		}
 	}
@@ -132,6 +142,11 @@ func (t tablesPass) forget(ctx context.Context, done *Done, e privacy.Expiry) er
 	if t.oldest.Before(e.Before) {
 		e.Before = t.oldest
 	}
+	for tenant, before := range e.Own {
+		if t.oldest.Before(before) {
+			e.Own[tenant] = t.oldest
+		}
+	}
 	var n uint64
 	err := t.Tables.Each(func(l *ledger.Ledger) error {
 		more, err := privacy.Of(l).ExpireDecisions(ctx, e)
@@ -139,7 +154,7 @@ func (t tablesPass) forget(ctx context.Context, done *Done, e privacy.Expiry) er
 		return err
 	})
 	if done.Decisions += n; n > 0 {
-		t.Log.Info("removed old decisions from the tables by the retention", "event", "retention", "tenant", e.Tenant, "rows", n, "before", e.Before)
+		t.Log.Info("removed old decisions from the tables by the retention", "event", "retention", "rows", n, "before", e.Before, "own", e.Own)
 	}
 	return err
 }

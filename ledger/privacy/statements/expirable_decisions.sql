@@ -1,8 +1,10 @@
 SELECT count()
 FROM {table:Identifier}
-WHERE recorded_at < {before:DateTime64(9, 'UTC')}
-    AND (empty({only:Array(String)}) OR has({only:Array(String)}, toString(tenant)))
-    AND NOT has({except:Array(String)}, toString(tenant))
+WHERE recorded_at < {latest:DateTime64(9, 'UTC')}
+    AND toUnixTimestamp64Nano(recorded_at) < if(
+        has({tenants:Array(String)}, toString(tenant)),
+        {befores:Array(UInt64)}[indexOf({tenants:Array(String)}, toString(tenant))],
+        {before:UInt64})
     AND NOT arrayExists(
         (i, first) -> incarnation = i AND stream_seq >= first,
         {incarnations:Array(UUID)}, {firsts:Array(UInt64)})
@@ -11,4 +13,8 @@ WHERE recorded_at < {before:DateTime64(9, 'UTC')}
             OR (tenant, session_id) NOT IN (
                 SELECT tenant, session_id
                 FROM events
-                WHERE recorded_at >= {before:DateTime64(9, 'UTC')}))
+                WHERE recorded_at >= {earliest:DateTime64(9, 'UTC')}
+                    AND toUnixTimestamp64Nano(recorded_at) >= if(
+                        has({tenants:Array(String)}, toString(tenant)),
+                        {befores:Array(UInt64)}[indexOf({tenants:Array(String)}, toString(tenant))],
+                        {before:UInt64})))

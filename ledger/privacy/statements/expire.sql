@@ -1,8 +1,10 @@
 ALTER TABLE events
 UPDATE data = ''
-WHERE recorded_at < {before:DateTime64(9, 'UTC')}
-    AND (empty({only:Array(String)}) OR has({only:Array(String)}, toString(tenant)))
-    AND NOT has({except:Array(String)}, toString(tenant))
+WHERE recorded_at < {latest:DateTime64(9, 'UTC')}
+    AND toUnixTimestamp64Nano(recorded_at) < if(
+        has({tenants:Array(String)}, toString(tenant)),
+        {befores:Array(UInt64)}[indexOf({tenants:Array(String)}, toString(tenant))],
+        {before:UInt64})
     AND NOT has({kept:Array(String)}, toString(event_type))
     AND NOT arrayExists(
         (i, first) -> incarnation = i AND stream_seq >= first,
