@@ -46,5 +46,5 @@ FROM
     GROUP BY turn_id, session_id
 )
 GROUP BY turn
-ORDER BY begins DESC, distance, last_at DESC, turn
+ORDER BY begins DESC, distance, last_at DESC, turn_id
 LIMIT {limit:UInt32}

@@ -14,9 +14,10 @@
 // Checks that relate several sessions get what the other shards have of these; see checks.go.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
-// to read other servers. It holds one row of each shard; groups holds all rows. Queries that aggregate
-// over sessions cannot be merged like this. They answer for one session, and are otherwise refused with
-// [ErrNeedsSession]. Queries that know no session are refused with [ErrNotOnCluster].
+// to read other servers. It holds one row of each shard; groups holds all rows. Queries that relate facts of
+// several sessions, or whose rows lack what a merge needs, cannot be merged like this. They answer for one
+// session, and are otherwise refused with [ErrNeedsSession]. Queries that know no session are refused with
+// [ErrNotOnCluster].
 //
 // A [Statement] of the caller is answered by each shard for itself, with the number of the shard in the first
 // column. There is no database over all shards: its Distributed tables would refuse most statements that
