@@ -36,18 +36,18 @@ func (r *shardRig) samePages(places ...place) (address string) {
 	address = r.served(r.shards[0].ClickHouseDSN())
 	one := r.served(r.dsn)
 	paths := []string{
-		"", "last", "q", "q/sessions?run=1", "q/days?run=1", "q/checks?run=1", "q/event-types?run=1", "api/v1/sessions?limit=3", "api/v1/evidence", "api/v1/queries/model-usage",
+		"", "last", "q", "q/sessions?run=1", "q/event-types?run=1", "api/v1/sessions?limit=3", "api/v1/evidence", "api/v1/queries/model-usage",
 	}
 	for i, p := range places {
 		session, in := url.PathEscape(p.session), "session="+url.QueryEscape(p.session)
 		item, turn := url.PathEscape(p.item), url.PathEscape(p.turn)
 		paths = append(paths,
-			"s/"+session, "t/"+turn, "i/"+item+"?"+in+"&turn="+turn, "api/v1/turns/"+turn+"/window?session_id="+session)
+			"t/"+turn, "i/"+item+"?"+in+"&turn="+turn, "api/v1/turns/"+turn+"/window?session_id="+session)
 		if i > 0 {
 			continue // pages of a session ask its shard in the same way
 		}
 		paths = append(paths,
-			"s/"+session+"/compactions", "t/"+turn+"?"+in, "c/"+url.PathEscape(p.call)+"?"+in, "search?id="+session,
+			"s/"+session, "s/"+session+"/compactions", "t/"+turn+"?"+in, "c/"+url.PathEscape(p.call)+"?"+in, "search?id="+session,
 			"api/v1/sessions/"+session, "api/v1/sessions/"+session+"/calls", "api/v1/items/"+item+"/history?session_id="+session)
 	}
 	for _, path := range paths {

@@ -310,9 +310,9 @@ func (r *shardRig) sameCommands(first, second place) {
 		of := func(command ...string) []string { return append(command, "--turn", p.turn, "--session", p.session) }
 		questions = append(questions,
 			of("window", "--as-of", now, "-o", "json"), of("window", "-o", "csv"), []string{"window", "--turn", p.turn},
-			of("why", "--item", p.item, "--proof"), []string{"why", "--turn", p.turn, "--item", p.item[:len(p.item)-1]},
-			[]string{"report", "--session", p.session, "--out", report}, []string{"report", "--turn", p.turn, "--out", report})
+			of("why", "--item", p.item, "--proof"), []string{"why", "--turn", p.turn, "--item", p.item[:len(p.item)-1]})
 	}
+	questions = append(questions, []string{"report", "--session", first.session, "--out", report}, []string{"report", "--turn", second.turn, "--out", report})
 	done := 0
 	for _, args := range questions {
 		got, code := r.printed(r.shards[0].ClickHouseDSN(), report, args)
