@@ -222,10 +222,10 @@
 //
 // A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each
 // process signs a roster every 3 s, and takes and releases leases until it has its share.
-// When a process ends, the others take its streams within about a second. When a process dies,
-// they wait until its leases and its roster entry are 10 s old, at most 13 s after its last
-// signature. A process that was suspended has lost its leases and gets its share
-// again.
+// When a process ends or dies, the others take its streams within about a second, because nobody answers
+// for it any more; see package lease. When a process hangs, they wait until its leases and its roster entry
+// are 10 s old, at most 13 s after its last signature. A process that was suspended has lost its leases and
+// gets its share again.
 //
 // The limits of batches apply to the process as a whole, but each stream inserts into each
 // table at every linger. Use no more streams than the load needs, and a longer linger with many

@@ -208,7 +208,7 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 
 // claim returns the claim for the lease of the stream.
 func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
-	return lease.Claim{KV: kv, Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
+	return lease.Claim{KV: kv, Conn: p.config.JetStream.Conn(), Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
 }
 
 // ended returns nil for an error whose only cause is the end of ctx.

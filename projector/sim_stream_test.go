@@ -201,6 +201,9 @@ type simJetStream struct {
 	*process
 }
 
+// Conn is nil: a process of the simulation has no connection, so its lease ends by the expiry.
+func (j simJetStream) Conn() *nats.Conn { return nil }
+
 func (j simJetStream) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
 	s := &simStreamClient{process: j.process}
 	for _, stream := range j.w.streams {

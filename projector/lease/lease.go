@@ -20,8 +20,9 @@ import (
 // Pending is the range that its owner writes or has written last.
 type Entry struct {
 	Epoch   uint64        `json:"epoch"`
-	Owner   string        `json:"owner"`  // empty when released
-	Holder  string        `json:"holder"` // identifies one acquisition; never repeated
+	Owner   string        `json:"owner"`             // empty when released
+	Holder  string        `json:"holder"`            // identifies one acquisition; never repeated
+	Answers string        `json:"answers,omitempty"` // the subject on which the holder answers; empty if it does not
 	Pending *ledger.Range `json:"pending,omitempty"`
 }
 
@@ -34,7 +35,8 @@ var (
 )
 
 // Timing holds three intervals. A holder renews its lease every Heartbeat. An observer takes a
-// lease that is unchanged for Expiry. An observer reads the entry every Poll.
+// lease that is unchanged for Expiry, or whose holder has lost its connection. An observer reads the entry
+// every Poll, and asks a holder that answers twice as often.
 type Timing struct{ Heartbeat, Expiry, Poll time.Duration }
 
 var DefaultTiming = Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second, Poll: time.Second}
@@ -42,7 +44,8 @@ var DefaultTiming = Timing{Heartbeat: 3 * time.Second, Expiry: 10 * time.Second,
 // Lease is the right to write one stream's rows. Every change is a compare-and-set on the
 // entry's revision, so at most one holder can journal. The holder renews the lease every
 // heartbeat. An observer may take a lease whose revision is unchanged for the expiry, measured
-// by the observer's monotonic clock. Safe for concurrent use.
+// by the observer's monotonic clock, and the lease of a holder whose connection is gone. Safe for
+// concurrent use.
 type Lease struct {
 	Claim
 	epoch atomic.Uint64
@@ -52,6 +55,7 @@ type Lease struct {
 	entry    Entry
 	revision uint64
 	lost     bool
+	answers  *nats.Subscription // nil if nobody is answered
 
 	cancel context.CancelCauseFunc
 	done   chan struct{}
@@ -68,6 +72,7 @@ func (m slowMutex) Unlock() { <-m }
 // A Claim names a lease and its claimant, and holds the settings for the wait.
 type Claim struct {
 	KV     jetstream.KeyValue
+	Conn   *nats.Conn // answers observers, and asks holders; with nil, a dead holder loses its lease by the expiry
 	Key    string
 	Owner  string
 	Timing Timing
@@ -76,7 +81,8 @@ type Claim struct {
 	Failed func(step string, err error) // receives failed attempts that will be repeated; nil logs them
 }
 
-// Acquire waits until the lease is released or expired, and takes it with the next epoch.
+// Acquire waits until the lease is released or expired, or its holder's connection is gone, and takes it
+// with the next epoch.
 // Acquire takes an entry of the same owner immediately, because only one process can hold an
 // owner's data folder. Acquire waits for a server that does not answer. The returned context
 // ends with [ErrLost] when the lease is lost.
@@ -110,20 +116,29 @@ func (l *Lease) await(ctx context.Context) error {
 	var seen uint64
 	var since time.Time // when this observer first saw the revision
 	var told uint64
+	others := newObserver(l.Claim)
 	for {
 		revision, entry, err := ReadEntry(ctx, l.KV, l.Key)
+		gone := err == nil && entry.Owner != l.Owner && others.gone(ctx, entry)
+		if gone {
+			l.Roster.dismiss(ctx, entry.Owner)
+		}
 		switch {
 		case err != nil && !mayPass(err):
 			return err
 		case err != nil:
 			l.Failed("acquire the lease", err)
 			seen = 0 // the holder may be disconnected as well
-		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.Expiry) && l.Roster.take():
+		case (revision == 0 || entry.Owner == "" || entry.Owner == l.Owner || revision == seen && time.Since(since) >= l.Timing.Expiry || gone) && l.Roster.take():
+			if gone {
+				l.Log.Info("taking the lease of a process whose connection is gone", "owner", entry.Owner, "epoch", entry.Epoch)
+			}
 			l.revision = revision
-			err := l.swap(ctx, Entry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Pending: entry.Pending})
+			err := l.swap(ctx, Entry{Epoch: entry.Epoch + 1, Owner: l.Owner, Holder: uuid.NewString(), Answers: l.answer(ctx), Pending: entry.Pending})
 			if err == nil {
 				return nil
 			}
+			l.silence()
 			l.Roster.Give()
 			if errors.Is(err, ErrLost) {
 				l.Log.Info("another projector took the lease first")
@@ -141,7 +156,7 @@ func (l *Lease) await(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(l.Timing.Poll):
+		case <-time.After(others.pause()):
 		}
 	}
 }
@@ -238,6 +253,7 @@ func (l *Lease) change(ctx context.Context, edit func(*Entry)) error {
 	err := l.swap(ctx, entry)
 	if errors.Is(err, ErrLost) {
 		l.lost = true
+		l.silence()
 		l.cancel(ErrLost)
 	}
 	return err
@@ -295,7 +311,11 @@ func (l *Lease) End(ctx context.Context, why error) {
 func (l *Lease) leaveTo(ctx context.Context, owner string) error {
 	l.cancel(nil)
 	<-l.done
-	if err := l.change(ctx, func(e *Entry) { e.Owner = owner }); !errors.Is(err, ErrLost) {
+	err := l.change(ctx, func(e *Entry) { e.Owner, e.Answers = owner, "" })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silence()
+	if !errors.Is(err, ErrLost) {
 		return err
 	}
 	return nil

@@ -43,8 +43,10 @@ type sighting struct {
 const rosterPrefix = "projectors."
 
 func NewRoster(kv jetstream.KeyValue, owner string, streams int, t Timing) *Roster {
-	return &Roster{kv: kv, me: rosterPrefix + hex.EncodeToString([]byte(owner)), streams: streams, timing: t, seen: make(map[string]sighting)}
+	return &Roster{kv: kv, me: keyOf(owner), streams: streams, timing: t, seen: make(map[string]sighting)}
 }
+
+func keyOf(owner string) string { return rosterPrefix + hex.EncodeToString([]byte(owner)) }
 
 // take reports whether this process may take one more lease, and counts the lease until Give. A
 // nil roster allows every lease.
@@ -88,6 +90,21 @@ func (r *Roster) sign(ctx context.Context) error {
 
 // Leave removes this process's entry, so that other processes need not wait for its expiry.
 func (r *Roster) Leave(ctx context.Context) error { return r.kv.Purge(ctx, r.me) }
+
+// dismiss removes the entry of a process whose connection is gone, and computes the share anew. A process that
+// signs again is back. A failure is left to the expiry.
+func (r *Roster) dismiss(ctx context.Context, owner string) {
+	if r == nil {
+		return
+	}
+	key := keyOf(owner)
+	r.mu.Lock()
+	last, ok := r.seen[key]
+	r.mu.Unlock()
+	if ok && r.kv.Purge(ctx, key, jetstream.LastRevision(last.revision)) == nil {
+		_ = r.look(ctx)
+	}
+}
 
 // look reads the entries of the other processes and computes this process's share.
 func (r *Roster) look(ctx context.Context) error {

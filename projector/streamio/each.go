@@ -23,11 +23,15 @@ const (
 	headersAtOnce, wholeAtOnce = 500, 32
 	// patience is how long Each waits for the next message.
 	patience = 5 * time.Second
+	// lagPatience is how long Each waits for a replica that lags.
+	lagPatience = 30 * time.Second
 )
 
 // Each calls visit for the current messages of a stream that are in the selection. Each visits
 // them in the order of the stream and stops at the first error of visit. Messages that are deleted
-// meanwhile may be left out. Errors: [ErrUndelivered], or one of visit or of the server.
+// meanwhile may be left out. In a cluster a replica may serve the messages that lags behind the leader. Each
+// then waits for it, but only if the selection has neither a subject nor a time. Errors: [ErrUndelivered],
+// or one of visit or of the server.
 func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	config := jetstream.ConsumerConfig{
 		FilterSubject: s.Subject, HeadersOnly: s.HeadersOnly, AckPolicy: jetstream.AckNonePolicy,
@@ -39,6 +43,10 @@ func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(
 	case s.After > 0:
 		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, s.After+1
 	}
+	end, err := endOf(ctx, stream, s)
+	if err != nil {
+		return err
+	}
 	consumer, err := stream.CreateConsumer(ctx, config)
 	if err != nil {
 		return err
@@ -49,14 +57,35 @@ func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(
 		most = headersAtOnce
 	}
 	f := feed{Consumer: consumer, visit: visit}
-	for left := consumer.CachedInfo().NumPending; left > 0; {
-		before := f.read
-		if err := f.fetch(ctx, int(min(left, most))); err != nil {
+	left := consumer.CachedInfo().NumPending
+	for {
+		for left > 0 {
+			before := f.read
+			if err := f.fetch(ctx, int(min(left, most))); err != nil {
+				return err
+			}
+			left = min(left-(f.read-before), f.pending)
+		}
+		if f.last >= end {
+			return nil
+		}
+		if left, err = f.catchUp(ctx, stream, max(s.After, f.last), end); err != nil || left == 0 {
 			return err
 		}
-		left = min(left-(f.read-before), f.pending)
 	}
-	return nil
+}
+
+// endOf returns the last sequence that the leader of a replicated stream has. It is 0 for other streams and for
+// selections whose last message is not known.
+func endOf(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, error) {
+	if s.Subject != "" || !s.Since.IsZero() || stream.CachedInfo().Config.Replicas < 2 {
+		return 0, nil
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.State.LastSeq, nil
 }
 
 // A feed is a consumer whose messages are read.
@@ -64,6 +93,7 @@ type feed struct {
 	jetstream.Consumer
 	visit   func(jetstream.Msg, *jetstream.MsgMetadata) error
 	read    uint64 // messages so far
+	last    uint64 // sequence in the stream of the last one
 	pending uint64 // that the stream has after the last one
 }
 
@@ -82,7 +112,7 @@ func (f *feed) fetch(ctx context.Context, most int) error {
 			if err != nil {
 				return err
 			}
-			if f.read, f.pending = f.read+1, meta.NumPending; f.read != meta.Sequence.Consumer {
+			if f.read, f.last, f.pending = f.read+1, meta.Sequence.Stream, meta.NumPending; f.read != meta.Sequence.Consumer {
 				return fmt.Errorf("read up to sequence %d: %w", meta.Sequence.Stream, ErrUndelivered)
 			}
 			if err := f.visit(msg, meta); err != nil {
@@ -125,4 +155,39 @@ func Forget(ctx context.Context, stream jetstream.Stream, consumer jetstream.Con
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name)
+}
+
+// catchUp waits until the server of a feed has further messages, and returns their number. It returns 0 if the
+// leader of the stream has none after a sequence, up to end.
+func (f *feed) catchUp(ctx context.Context, stream jetstream.Stream, after, end uint64) (uint64, error) {
+	for deadline := time.Now().Add(lagPatience); ; {
+		at, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
+		if err != nil {
+			return 0, err
+		}
+		first := max(after+1, at.State.FirstSeq)
+		deleted := 0
+		for _, sequence := range at.State.Deleted {
+			if first <= sequence && sequence <= end {
+				deleted++
+			}
+		}
+		if first+uint64(deleted) > end {
+			return 0, nil
+		}
+		info, err := f.Info(ctx)
+		switch {
+		case err != nil:
+			return 0, err
+		case info.NumPending > 0:
+			return info.NumPending, nil
+		case time.Now().After(deadline):
+			return 0, fmt.Errorf("a replica has nothing after sequence %d, and the leader has messages up to %d: %w", after, end, ErrUndelivered)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }

@@ -121,3 +121,91 @@ func TestEach(t *testing.T) {
 		t.Error("nobody ever answers:", err)
 	}
 }
+
+// laggingStream is a replicated stream. The replica of a new consumer has nothing at first.
+type laggingStream struct {
+	jetstream.Stream
+	empty int // answers of a consumer without messages
+}
+
+func (s laggingStream) CachedInfo() *jetstream.StreamInfo {
+	info := *s.Stream.CachedInfo()
+	info.Config.Replicas = 3
+	return &info
+}
+
+func (s laggingStream) CreateConsumer(ctx context.Context, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	consumer, err := s.Stream.CreateConsumer(ctx, c)
+	return &laggingConsumer{consumer, s.empty}, err
+}
+
+type laggingConsumer struct {
+	jetstream.Consumer
+	empty int
+}
+
+func (c *laggingConsumer) CachedInfo() *jetstream.ConsumerInfo { return c.lag(c.Consumer.CachedInfo()) }
+
+func (c *laggingConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	info, err := c.Consumer.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.lag(info), nil
+}
+
+func (c *laggingConsumer) lag(info *jetstream.ConsumerInfo) *jetstream.ConsumerInfo {
+	if c.empty == 0 {
+		return info
+	}
+	c.empty--
+	none := *info
+	none.NumPending = 0
+	return &none
+}
+
+// TestEachOfAReplicaThatLags: Each waits for the messages that the leader has, and not for deleted ones.
+func TestEachOfAReplicaThatLags(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), schema.QuarantineStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := js.Publish(t.Context(), "ctx.quarantine.1", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(s Selection, empty int) (sequences []uint64) {
+		t.Helper()
+		err := Each(t.Context(), laggingStream{stream, empty}, s, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
+			sequences = append(sequences, meta.Sequence.Stream)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sequences
+	}
+	if got := read(Selection{}, 3); !slices.Equal(got, []uint64{1, 2, 3, 4, 5}) {
+		t.Errorf("a replica that lags gives %v", got)
+	}
+	if got := read(Selection{After: 3}, 3); !slices.Equal(got, []uint64{4, 5}) {
+		t.Errorf("after 3, a replica that lags gives %v", got)
+	}
+	for _, sequence := range []uint64{4, 5} {
+		if err := stream.DeleteMsg(t.Context(), sequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(Selection{}, 0); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Errorf("with deleted messages at the end: %v", got)
+	}
+	if got := read(Selection{After: 3}, 0); len(got) > 0 {
+		t.Errorf("after 3, where all is deleted: %v", got)
+	}
+}

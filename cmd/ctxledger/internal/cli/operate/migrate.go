@@ -152,7 +152,7 @@ func layoutExit(err error) error {
 // tellWaiting tells a person what a change of the rules waits for, until the result is stopped.
 func tellWaiting(a *cli.App) *time.Timer {
 	return time.AfterFunc(2*time.Second, func() {
-		fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it after 10 s")
+		fmt.Fprintln(a.Err, "waiting for the lease of a projector, which hands it over, or has died and loses it within 10 s")
 	})
 }
 
