@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
@@ -48,8 +50,20 @@ func TestTakeOversOfKilledHolders(t *testing.T) {
 	_, incarnation, err := streamio.OpenStream(t.Context(), js, schema.EventStream)
 	must(err)
 
-	begin := func() *program {
-		p := command("project", "--data", t.TempDir())
+	keys := t.TempDir()
+	_, err = cli.RingIn(keys)
+	must(err)
+	begin := func() *program { // all processes have the same keys, in folders of their own
+		data := t.TempDir()
+		must(os.MkdirAll(filepath.Join(data, "keys"), 0o700))
+		files, err := filepath.Glob(filepath.Join(keys, "keys", "*"))
+		must(err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			must(err)
+			must(os.WriteFile(filepath.Join(data, "keys", filepath.Base(file)), text, 0o600))
+		}
+		p := command("project", "--data", data)
 		p.Env = append(os.Environ(), "CTXLEDGER_NATS_URL="+s.NATSURL(), "CTXLEDGER_CLICKHOUSE_DSN="+s.ClickHouseDSN())
 		return p.begin(t)
 	}
