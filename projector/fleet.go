@@ -16,8 +16,8 @@ import (
 
 // Fleet projects the streams of all partitions. A Fleet projects as many of them at a time as this
 // process's share. Several processes with a Fleet share the streams and take over the streams
-// of a process that ends. After a regular stop the takeover is immediate. After a crash it
-// follows the expiry of the leases, 10 s. No process coordinates the others; see roster. With
+// of a process that ends. After a regular stop the takeover is immediate, and after a crash it
+// takes a second or two. A process that hangs loses its leases by their expiry, 10 s. No process coordinates the others; see roster. With
 // one partition a Fleet is one [Projector].
 //
 //	each stream:  wait for the lease, while below the share  ◀──┐

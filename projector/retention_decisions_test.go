@@ -86,7 +86,7 @@ func TestRetentionOfDecisions(t *testing.T) {
 		t.Errorf("the second pass: %+v, %v", again, err)
 	}
 
-	// A projector starts, repeats count once, and a rebuild keeps what is left.
+	// A projector starts. Repeats count once. A rebuild keeps the rows that are left.
 	f.publishSession("acme", "old", 0)
 	f.must(f.run(f.guarded(new(logbook))))
 	if n := f.count("SELECT uniqExact(source, event_id) FROM events"); n != events || rows("acme", "old") != 0 {

@@ -140,8 +140,12 @@ func (l Tables) Erase(ctx context.Context, incarnation uuid.UUID, sequences []ui
 
 // mutate runs a statement that changes rows and waits until it is done.
 func (l Tables) mutate(ctx context.Context, name string, params chsql.Params) error {
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2}))
-	return l.sql.Exec(ctx, name, params)
+	return l.mutateText(ctx, l.sql.Text(name), params)
+}
+
+// mutateText is mutate for a statement that is no file.
+func (l Tables) mutateText(ctx context.Context, sql string, params chsql.Params) error {
+	return l.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2}), clickhouse.WithParameters(params.Encoded())), sql)
 }
 
 func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UUID, sequences []uint64) error {

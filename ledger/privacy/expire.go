@@ -3,6 +3,7 @@ package privacy
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,24 +78,26 @@ type Expired struct{ Events, Refused uint64 }
 func (l Tables) Expire(ctx context.Context, e Expiry) (done Expired, err error) {
 	params := e.parameters()
 	params["kept"] = chsql.Texts(keptContent())
-	for _, of := range []struct {
-		count, empty, what string
-		done               *uint64
-	}{
-		{"expirable", "expire", "events", &done.Events},
-		{"expirable_refused", "expire_refused", "messages in quarantine", &done.Refused},
-	} {
-		var n uint64
-		if err := l.sql.Row(ctx, of.count, params).Scan(&n); err != nil {
-			return done, fmt.Errorf("count the %s with old content: %w", of.what, err)
-		}
-		if n == 0 {
-			continue // a mutation would look at every part
-		}
-		if err := l.mutate(ctx, of.empty, params); err != nil {
-			return done, fmt.Errorf("remove the content of old %s: %w", of.what, err)
-		}
-		*of.done = n
+	if done.Events, err = l.expire(ctx, "expirable", "expire", params, nil); err != nil {
+		return done, fmt.Errorf("remove the content of old events: %w", err)
+	}
+	if done.Refused, err = l.expire(ctx, "expirable_refused", "expire_refused", params, nil); err != nil {
+		return done, fmt.Errorf("remove the content of old messages in quarantine: %w", err)
 	}
 	return done, nil
+}
+
+// expire changes the rows that the statement old counts, if there are any, and returns their number. first runs
+// before the change.
+func (l Tables) expire(ctx context.Context, old, change string, params chsql.Params, first func() error) (n uint64, err error) {
+	if err := l.sql.Row(ctx, old, params).Scan(&n); err != nil || n == 0 {
+		return 0, err // a mutation without rows would look at every part
+	}
+	if first != nil {
+		if err := first(); err != nil {
+			return 0, err
+		}
+	}
+	_, condition, _ := strings.Cut(l.sql.Text(old), "\nWHERE ")
+	return n, l.mutateText(ctx, l.sql.Text(change)+"\nWHERE "+condition, params)
 }

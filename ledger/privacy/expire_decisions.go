@@ -3,6 +3,7 @@ package privacy
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -24,23 +25,16 @@ func decisionTables() []string {
 func (l Tables) ExpireDecisions(ctx context.Context, e Expiry) (rows uint64, err error) {
 	params := e.parameters()
 	params["tables"] = chsql.Texts(decisionTables())
-	counted := false
+	uncount := sync.OnceValue(func() error {
+		if err := l.mutate(ctx, "expire_counts", params); err != nil {
+			return fmt.Errorf("remove the counts of old rows from commits: %w", err)
+		}
+		return nil
+	})
 	for _, table := range decisionTables() {
 		params["table"] = chsql.Text(table)
-		var n uint64
-		if err := l.sql.Row(ctx, "expirable_decisions", params).Scan(&n); err != nil {
-			return rows, fmt.Errorf("count the old rows of %s: %w", table, err)
-		}
-		if n == 0 {
-			continue // a mutation would look at every part
-		}
-		if !counted {
-			if err := l.mutate(ctx, "expire_counts", params); err != nil {
-				return rows, fmt.Errorf("remove the counts of old rows from commits: %w", err)
-			}
-			counted = true
-		}
-		if err := l.mutate(ctx, "expire_decisions", params); err != nil {
+		n, err := l.expire(ctx, "expirable_decisions", "expire_decisions", params, uncount)
+		if err != nil {
 			return rows, fmt.Errorf("remove the old rows of %s: %w", table, err)
 		}
 		rows += n

@@ -8,14 +8,6 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A holder with a connection answers on a subject of its own, which its entry names. A server that knows no
-// subscriber of the subject says so at once. The connection of the holder is then gone, as after the end of
-// its process, and an observer need not wait for the expiry. A holder that hangs keeps its connection and
-// loses its lease by the expiry. So does a holder of an older version, whose entry names no subject.
-//
-// Nobody relies on this for correctness. A holder that is alive and lost its connection for a moment loses its
-// lease, as after an expiry.
-
 // answer subscribes the holder to a subject of its own. Without a connection there is no subject.
 func (l *Lease) answer(ctx context.Context) (subject string) {
 	if l.Conn == nil {

@@ -14,4 +14,14 @@
 //
 // The entry is also the journal: it names the range that its holder writes. The next holder of
 // the lease finds that range there.
+//
+// # A holder that is gone
+//
+// A holder with a connection answers on a subject of its own, which its entry names. A server that knows no
+// subscriber of the subject says so at once. The connection of the holder is then gone, as after the end of
+// its process, and an observer need not wait for the expiry. A holder that hangs keeps its connection and
+// loses its lease by the expiry. So does a holder of an older version, whose entry names no subject.
+//
+// Nobody relies on this for correctness. A holder that is alive and lost its connection for a moment loses its
+// lease, as after an expiry.
 package lease

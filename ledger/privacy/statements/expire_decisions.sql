@@ -1,19 +1,3 @@
+-- The condition is that of expirable_decisions.sql.
 ALTER TABLE {table:Identifier}
-DELETE WHERE recorded_at < {latest:DateTime64(9, 'UTC')}
-    AND toUnixTimestamp64Nano(recorded_at) < if(
-        has({tenants:Array(String)}, toString(tenant)),
-        {befores:Array(UInt64)}[indexOf({tenants:Array(String)}, toString(tenant))],
-        {before:UInt64})
-    AND NOT arrayExists(
-        (i, first) -> incarnation = i AND stream_seq >= first,
-        {incarnations:Array(UUID)}, {firsts:Array(UInt64)})
-    AND (
-        session_id = ''
-            OR (tenant, session_id) NOT IN (
-                SELECT tenant, session_id
-                FROM events
-                WHERE recorded_at >= {earliest:DateTime64(9, 'UTC')}
-                    AND toUnixTimestamp64Nano(recorded_at) >= if(
-                        has({tenants:Array(String)}, toString(tenant)),
-                        {befores:Array(UInt64)}[indexOf({tenants:Array(String)}, toString(tenant))],
-                        {before:UInt64})))
+DELETE

@@ -163,20 +163,17 @@ func (im *logImport) one(ctx context.Context, file string) (model.Report, error)
 			return part, nil
 		}
 	}
-	memory, kinds := im.stream.memory, im.kinds()
-	counts := memory.folder.Counts(file, kinds[len(kinds)-1], im.options.Key)
-	options := im.options
-	options.Count = func(model, text string) (int64, string) { return counts.Count(model, text, im.options.Count) }
+	memory, kinds, options := im.stream.memory, im.kinds(), im.options
+	log := keptLog{path: file, kind: kinds[0], entry: known.Entry{Stamp: stamp}, countsKind: kinds[len(kinds)-1]}
+	log.counts = memory.folder.Counts(file, log.countsKind, options.Key)
+	options.Count = func(model, text string) (int64, string) { return log.counts.Count(model, text, im.options.Count) }
 	part, err := im.publish(ctx, file, options, func(o model.Options, emit func(*schema.Event) error) (model.Report, error) {
 		return importer.ImportFile(ctx, im.format, file, o, emit)
 	})
 	if err != nil || isNoLog(part) {
 		return part, err
 	}
-	if err := memory.folder.KeepCounts(file, kinds[len(kinds)-1], counts); err != nil {
-		_ = ui.Line(im.app.Err, "the next import of %s counts its tokens again, because this machine's cache cannot be written: %v", file, err)
-	}
-	return part, memory.note(file, kinds[0], stamp, part)
+	return part, memory.note(log, part)
 }
 
 // replaced imports the file that was replaced by another log. The file is a whole log now.

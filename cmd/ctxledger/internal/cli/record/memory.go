@@ -43,6 +43,8 @@ type addedSource struct {
 type keptLog struct {
 	path, kind string
 	entry      known.Entry
+	countsKind string
+	counts     *known.Counts
 }
 
 // openMemory opens the memory of imports. An account that may only publish has the folder alone,
@@ -145,12 +147,12 @@ func (m *memory) filter(ctx context.Context, corrected map[string]bool, emit fun
 }
 
 // note notes an imported log, to be kept when its facts are stored.
-func (m *memory) note(path, kind string, stamp known.Stamp, report model.Report) error {
+func (m *memory) note(log keptLog, report model.Report) (err error) {
 	if report.Facts == 0 {
 		return nil
 	}
-	text, err := report.Kept()
-	m.logs = append(m.logs, keptLog{path, kind, known.Entry{Stamp: stamp, Report: text}})
+	log.entry.Report, err = report.Kept()
+	m.logs = append(m.logs, log)
 	return err
 }
 
@@ -174,7 +176,11 @@ func (m *memory) keep(ctx context.Context, a *cli.App) {
 	}
 	for _, log := range m.logs {
 		log.entry.At = m.ends
-		if err := m.folder.Keep(log.path, log.kind, log.entry); err != nil {
+		err := m.folder.Keep(log.path, log.kind, log.entry)
+		if err == nil {
+			err = m.folder.KeepCounts(log.path, log.countsKind, log.counts)
+		}
+		if err != nil {
 			_ = ui.Line(a.Err, "the next import reads these logs again, because this machine's cache cannot be written: %v", err)
 			break
 		}
