@@ -12,9 +12,10 @@ import (
 )
 
 // recall sets withheld to the values that the redactions up to the last commit withhold. recall
-// uses the values in memory if these are complete and the keys have not changed.
+// uses the values in memory if these are complete and the keys have not changed. In a rebuild they are
+// complete only for the messages that it has read.
 func (b *builder) recall(ctx context.Context, last uint64) error {
-	if b.withheld != nil {
+	if b.withheld != nil && b.rebuild == nil {
 		keys, err := leak.ReadKeys(b.config.Keys)
 		if err != nil {
 			return err
@@ -29,7 +30,8 @@ func (b *builder) recall(ctx context.Context, last uint64) error {
 }
 
 // loadWithheld reads the keys, and the fingerprints of the redactions in force at the last commit,
-// without redactions that are revoked since.
+// without redactions that are revoked since. In a rebuild they count only for the messages after their
+// redaction, because the live projector accepted earlier ones; see learnLater.
 func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction) error {
 	return b.persist(ctx, "load fingerprints", func() error {
 		keys, err := leak.ReadKeys(b.config.Keys)
@@ -43,11 +45,31 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 		b.withheld = leak.NewValues(keys)
 		maps.DeleteFunc(b.unknown, func(k leak.UnknownKey, _ bool) bool { return keys.Has(k.Tenant, k.ID) })
 		b.noteUnknown(values)
+		if b.later = nil; b.rebuild != nil {
+			b.later = values
+			return nil
+		}
 		for _, value := range values {
 			b.withheld.Learn(value)
 		}
 		return nil
 	})
+}
+
+// learnLater learns the values of later that were redacted before the first event, and returns the
+// number of events before the next redaction of later.
+func (b *builder) learnLater(events []decode.Event) int {
+	for len(b.later) > 0 && !b.later[0].RecordedAt.After(events[0].Position.RecordedAt) {
+		b.withheld.Learn(b.later[0])
+		b.later = b.later[1:]
+	}
+	if len(b.later) > 0 {
+		next := b.later[0].RecordedAt
+		if n := slices.IndexFunc(events, func(e decode.Event) bool { return !e.Position.RecordedAt.Before(next) }); n > 0 {
+			return n
+		}
+	}
+	return len(events)
 }
 
 // findKeys reports whether redactions name a key that was missing and now exists.

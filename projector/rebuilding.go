@@ -30,12 +30,17 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 	if t.BatchMessages > 0 {
 		c.BatchMessages = t.BatchMessages
 	}
+	for _, l := range t.Shards {
+		if l != t.Ledger { // the second set has the redactions of its streams
+			c.Shards = append(c.Shards, l)
+		}
+	}
 	p, err := New(c)
 	if err != nil {
 		return nil, err
 	}
 	p.translog.First = t.FirstLeaf
-	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger, p.config.Shards...), gone: t.Gone}
+	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger, t.Shards...), gone: t.Gone}
 	return p, nil
 }
 

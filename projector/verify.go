@@ -201,7 +201,9 @@ func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []
 		return false, err
 	}
 	masked := slices.Clone(messages)
-	for i, e := range rc.withheld.Find(decode.All(messages, nil)) {
+	events := decode.All(messages, nil)
+	rc.learnLater(events[len(events)-1:])
+	for i, e := range rc.withheld.Find(events) {
 		if e.Reintroduced && rowless(messages[i]) {
 			masked[i] = streamio.PlaceOf(e.Position)
 		}

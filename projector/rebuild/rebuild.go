@@ -39,8 +39,13 @@ import (
 type Rebuild struct {
 	// JetStream holds the streams of events. Required.
 	JetStream jetstream.JetStream
-	// Ledger is the ledger with the live tables. Required.
+	// Ledger is the ledger with the live tables. On a cluster it is one shard. Required.
 	Ledger *ledger.Ledger
+	// Streams names the streams that are projected to the ledger. Empty means all streams of events.
+	Streams []string
+	// Shards are the ledgers of a cluster, with Ledger. Their redactions are in force for the messages
+	// after them. Empty for a plain ledger.
+	Shards []*ledger.Ledger
 	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
 	// Ring returns the ledger's key ring. The rebuilt transparency log begins with the same

@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,6 +36,9 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		return nil, err
 	}
 	for _, s := range partitions.EventStreams() {
+		if len(r.Streams) > 0 && !slices.Contains(r.Streams, s.Name) {
+			continue
+		}
 		stream, incarnation, err := streamio.OpenStream(ctx, r.JetStream, s.Name)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Tables are the ledgers of all partitions: one plain ledger, or the shards of a cluster. Every error of a
@@ -38,6 +39,41 @@ func (t Tables) Partitions() []*ledger.Ledger {
 		return []*ledger.Ledger{t.plain}
 	}
 	return t.shard.Ledgers(t.shards)
+}
+
+// A Part is one of the ledgers of the tables, with the streams that are projected to it.
+type Part struct {
+	Shard   string // the shard, for messages; empty for a plain ledger
+	Ledger  *ledger.Ledger
+	Streams []string // empty for a plain ledger, which has all
+}
+
+// Parts returns the ledgers that have streams. A new shard has none.
+func (t Tables) Parts() (list []Part) {
+	if t.shards == nil {
+		return []Part{{Ledger: t.plain}}
+	}
+	streams := schema.Partitions(len(t.shard.Shards)).EventStreams()
+	for i, l := range t.shards.All() {
+		part := Part{Shard: t.shards.Shards[i].String(), Ledger: l}
+		for partition, number := range t.shard.Shards {
+			if number == t.shards.Shards[i].Number {
+				part.Streams = append(part.Streams, streams[partition].Name)
+			}
+		}
+		if len(part.Streams) > 0 {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// Shards returns the ledgers of all shards. A plain ledger has none.
+func (t Tables) Shards() []*ledger.Ledger {
+	if t.shards == nil {
+		return nil
+	}
+	return t.shards.All()
 }
 
 // Of returns the ledger of a partition.

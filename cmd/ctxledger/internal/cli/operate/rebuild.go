@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -38,6 +39,9 @@ code is 4. Find out why; then --accept swaps the rebuilt tables in. --compare-on
 If the stream begins later than the tables, older rows are kept. The first rebuilt
 sequence is printed. Use this, too, if events expired before they were projected.
 
+On a cluster the shards are rebuilt one after the other. Each keeps its live tables where
+they differ, and the others are rebuilt all the same.
+
 The command may be interrupted or killed at any moment. Before the swap the live tables
 do not change, and the next rebuild continues with the new tables. An interrupted swap
 is finished by the next projector, rebuild or migrate.`,
@@ -61,7 +65,7 @@ is finished by the next projector, rebuild or migrate.`,
 }
 
 func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
-	js, l, err := openBoth(ctx, a)
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -73,29 +77,52 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	if err != nil {
 		return err
 	}
-	bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "projecting again")
-	done, err := rebuild.Rebuild{
-		Projector: projector.ForRebuild, JetStream: js, Ledger: l, Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
-		Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
-	}.Run(ctx)
-	bar.Done()
-	if err != nil && !errors.Is(err, rebuild.ErrDiffer) {
-		return cli.Interrupted(ctx, err, "the live tables did not change, unless the swap had begun: the next projector, rebuild or migrate finishes it; run it again to continue")
+	var all []rebuiltJSON
+	var differ []string // the shards; "" for a plain ledger
+	for _, part := range tables.Parts() {
+		bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "projecting again")
+		done, err := rebuild.Rebuild{
+			Projector: projector.ForRebuild, JetStream: js, Ledger: part.Ledger, Streams: part.Streams, Shards: tables.Shards(),
+			Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
+			Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
+		}.Run(ctx)
+		bar.Done()
+		if err != nil && !errors.Is(err, rebuild.ErrDiffer) {
+			err = tables.Failed(part.Ledger, err)
+			return cli.Interrupted(ctx, err, "the live tables did not change, unless the swap had begun: the next projector, rebuild or migrate finishes it; run it again to continue")
+		}
+		if err != nil {
+			differ = append(differ, part.Shard)
+		}
+		all = append(all, rebuiltJSON{
+			part.Shard, len(done.Compared.Differences) == 0, done.Swapped, done.Finished, done.Resumed, done.Messages, done.Compared.Rows,
+			done.Took.Seconds(), done.From, done.Compared.Differences,
+		})
+		if flags.output == "table" {
+			if err := printRebuilt(a, part.Shard, done); err != nil {
+				return err
+			}
+		}
 	}
-	if printErr := printRebuilt(a, done, flags); printErr != nil {
-		return printErr
+	if flags.output == "json" {
+		if err := printRebuiltJSON(a, all, tables.OnCluster()); err != nil {
+			return err
+		}
 	}
 	switch {
-	case err == nil:
+	case len(differ) == 0:
 		return nil
+	case tables.OnCluster():
+		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("the rebuilt tables of %s differ from the live ones, which stay: find out why; to use the rebuilt ones, run `ctxledger rebuild --accept`", strings.Join(differ, ", ")))
 	case flags.compareOnly:
 		return cli.WithCode(cli.ExitNotVerified, errors.New("the rebuilt tables differ from the live ones: find out why; to use the rebuilt ones, run `ctxledger rebuild --accept`"))
 	}
 	return cli.WithCode(cli.ExitNotVerified, errors.New("nothing was swapped: the rebuilt tables differ from the live ones. Find out why; to use the rebuilt ones, run `ctxledger rebuild --accept`"))
 }
 
-// rebuiltJSON is the output of `rebuild -o json`.
+// rebuiltJSON is the output of `rebuild -o json`. On a cluster the output is a list, with one for each shard.
 type rebuiltJSON struct {
+	Shard       string                   `json:"shard,omitempty"`
 	Equal       bool                     `json:"equal"`
 	Swapped     bool                     `json:"swapped"`
 	Finished    bool                     `json:"finished_earlier_swap"`
@@ -107,17 +134,23 @@ type rebuiltJSON struct {
 	Differences []shadow.TableDifference `json:"differences"`
 }
 
-func printRebuilt(a *cli.App, done rebuild.Rebuilt, flags rebuildFlags) error {
-	if flags.output == "json" {
-		text, err := json.Marshal(rebuiltJSON{
-			len(done.Compared.Differences) == 0, done.Swapped, done.Finished, done.Resumed, done.Messages, done.Compared.Rows,
-			done.Took.Seconds(), done.From, done.Compared.Differences,
-		}, json.FormatNilSliceAsNull(false))
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(a.Out, "%s\n", text)
+func printRebuiltJSON(a *cli.App, all []rebuiltJSON, onCluster bool) error {
+	var answer any = all
+	if !onCluster {
+		answer = all[0]
+	}
+	text, err := json.Marshal(answer, json.FormatNilSliceAsNull(false))
+	if err != nil {
 		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n", text)
+	return err
+}
+
+// printRebuilt prints the outcome for a plain ledger, whose shard is "", or for a shard.
+func printRebuilt(a *cli.App, shard string, done rebuild.Rebuilt) error {
+	if shard != "" {
+		fmt.Fprintf(a.Out, "%s:\n", shard)
 	}
 	if done.Finished {
 		_, err := fmt.Fprintln(a.Out, "finished the swap of an earlier rebuild that was cut off; nothing else was done")
