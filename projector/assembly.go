@@ -74,7 +74,7 @@ func (b *builder) add(ctx context.Context, a *assembly, messages []*streamio.Mes
 	}
 	arrived := messages[0].Arrived
 	for len(events) > 0 {
-		part := events[:leak.UntilRevocation(events[:b.learnLater(events)])]
+		part := events[:leak.UntilRevocation(events[:b.later.learn(b.withheld, events)])]
 		if err := b.addPart(ctx, a, part, arrived, began); err != nil {
 			return err
 		}

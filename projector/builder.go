@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/hole"
 	"github.com/ctxledger/ctxledger/projector/identity"
@@ -19,7 +18,7 @@ type builder struct {
 	*shared
 	seen     *identity.Filter // of all events in the ledger; nil until it is loaded
 	withheld *leak.Values
-	later    []privacy.Withheld // in a rebuild, the values that are not in withheld yet, in the order of time
+	later    laterValues // in a rebuild, what is not in withheld yet
 	unknown  map[leak.UnknownKey]bool
 	bare     map[string]bool // tenants with redactions that have no fingerprint
 	translog streamLog

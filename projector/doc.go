@@ -218,7 +218,8 @@
 //   - A redaction or revocation counts in another stream once its own projector has committed
 //     it and the other projector has checked for it. A projector checks before a batch, at most
 //     once a second. A withheld value that arrives in the meantime gets into the tables. A
-//     [recheck.Rechecker] finds it.
+//     [recheck.Rechecker] finds it. In a rebuild it counts for the messages that were recorded
+//     after it: the live projector has accepted the earlier ones.
 //
 // A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each
 // process signs a roster every 3 s, and takes and releases leases until it has its share.

@@ -31,7 +31,7 @@ func (b *builder) recall(ctx context.Context, last uint64) error {
 
 // loadWithheld reads the keys, and the fingerprints of the redactions in force at the last commit,
 // without redactions that are revoked since. In a rebuild they count only for the messages after their
-// redaction, because the live projector accepted earlier ones; see learnLater.
+// redaction, because the live projector accepted earlier ones; see laterValues.
 func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction) error {
 	return b.persist(ctx, "load fingerprints", func() error {
 		keys, err := leak.ReadKeys(b.config.Keys)
@@ -56,15 +56,19 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 	})
 }
 
-// learnLater learns the values of later that were redacted before the first event, and returns the
-// number of events before the next redaction of later.
-func (b *builder) learnLater(events []decode.Event) int {
-	for len(b.later) > 0 && !b.later[0].RecordedAt.After(events[0].Position.RecordedAt) {
-		b.withheld.Learn(b.later[0])
-		b.later = b.later[1:]
+// laterValues are fingerprints that do not count yet, in the order of their redactions.
+type laterValues []privacy.Withheld
+
+// learn adds the values to w that were redacted before the first event. It returns the number of events
+// before the next redaction.
+func (l *laterValues) learn(w *leak.Values, events []decode.Event) int {
+	list := *l
+	for len(list) > 0 && !list[0].RecordedAt.After(events[0].Position.RecordedAt) {
+		w.Learn(list[0])
+		list = list[1:]
 	}
-	if len(b.later) > 0 {
-		next := b.later[0].RecordedAt
+	if *l = list; len(list) > 0 {
+		next := list[0].RecordedAt
 		if n := slices.IndexFunc(events, func(e decode.Event) bool { return !e.Position.RecordedAt.Before(next) }); n > 0 {
 			return n
 		}

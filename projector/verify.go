@@ -202,7 +202,7 @@ func (rc *recovery) maskedAgain(ctx context.Context, r ledger.Range, messages []
 	}
 	masked := slices.Clone(messages)
 	events := decode.All(messages, nil)
-	rc.learnLater(events[len(events)-1:])
+	rc.later.learn(rc.withheld, events[len(events)-1:])
 	for i, e := range rc.withheld.Find(events) {
 		if e.Reintroduced && rowless(messages[i]) {
 			masked[i] = streamio.PlaceOf(e.Position)

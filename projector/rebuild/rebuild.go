@@ -114,12 +114,14 @@ type Rebuilt struct {
 // after every error. Errors: [ErrDiffer], and [streamio.ErrEventsExpired] and
 // [streamio.ErrStreamForked] if a stream changed during the rebuild. After a change of a stream
 // the rebuilt tables are dropped.
-func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
-	began := time.Now()
-	defer func() { done.Took = time.Since(began) }()
+func (r Rebuild) Run(ctx context.Context) (Rebuilt, error) {
 	if r.JetStream == nil || r.Ledger == nil || r.Projector == nil {
-		return done, errors.New("rebuild: JetStream, Ledger and Projector are required")
+		return Rebuilt{}, errors.New("rebuild: JetStream, Ledger and Projector are required")
 	}
+	return withDefaults(r).run(ctx)
+}
+
+func withDefaults(r Rebuild) Rebuild {
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
 	}
@@ -129,6 +131,13 @@ func (r Rebuild) Run(ctx context.Context) (done Rebuilt, err error) {
 	if r.Steps == nil {
 		r.Steps = steps.InOrder{}
 	}
+	return r
+}
+
+// run is Run with all settings.
+func (r Rebuild) run(ctx context.Context) (done Rebuilt, err error) {
+	began := time.Now()
+	defer func() { done.Took = time.Since(began) }()
 	kv, err := lease.OpenBucket(ctx, r.JetStream)
 	if errors.Is(err, lease.ErrNoBucket) {
 		return done, err
