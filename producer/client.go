@@ -186,7 +186,7 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use jetstream: %w", err)
 	}
-	if err := checkStream(ctx, js, c.Outbox != nil); err != nil {
+	if err := checkStream(ctx, js, c.Tenant, c.Outbox != nil); err != nil {
 		return nil, err
 	}
 	var client *Client
@@ -208,18 +208,23 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 	return client, nil
 }
 
-// checkStream returns an error if there is no stream. If the server may be unavailable,
+// checkStream returns an error if no stream takes the events of the tenant. If the server may be unavailable,
 // only an answer of the server counts. An account with only the right to publish gets no
 // answer.
-func checkStream(ctx context.Context, js jetstream.JetStream, mayBeAway bool) error {
+func checkStream(ctx context.Context, js jetstream.JetStream, tenant string, mayBeAway bool) error {
 	if mayBeAway && !js.Conn().IsConnected() {
 		return nil
 	}
-	_, err := js.StreamNameBySubject(ctx, schema.AllSubjects)
+	subjects := schema.TenantSubjects(tenant)
+	_, err := js.StreamNameBySubject(ctx, subjects)
 	if err == nil || publish.PublishOnly(err) || mayBeAway && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
-	return fmt.Errorf("find the stream for %s (run `ctxledger migrate`): %w", schema.AllSubjects, err)
+	command := "ctxledger migrate"
+	if _, other := js.StreamNameBySubject(ctx, schema.AllSubjects); other == nil {
+		command += " --tenant " + schema.TenantOf(tenant)
+	}
+	return fmt.Errorf("find the stream for %s (run `%s`): %w", subjects, command, err)
 }
 
 // NewClient returns a client that gives its events to t. The client needs no connection and

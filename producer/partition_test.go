@@ -144,3 +144,57 @@ func TestOutboxGoesOnWithPartitions(t *testing.T) {
 		t.Error("the outbox does not keep where the streams are")
 	}
 }
+
+// A tenant gets two streams of its own while its producer publishes. Every event is stored once and in order.
+func TestProducerFollowsItsTenant(t *testing.T) {
+	t.Parallel()
+	b := bustest.Start(t)
+	box := openBox(t, filepath.Join(t.TempDir(), "outbox"))
+	client := newClient(t, b, keptIn(box), func(c *Config) { c.Tenant = "acme" })
+	sessions := bustest.SessionNames(40)
+	publish := func(item string) {
+		t.Helper()
+		for _, session := range sessions {
+			record(t, client, session, item)
+		}
+	}
+	publish("first")
+	if err := client.Flush(bustest.Within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	shared := bustest.Partition(schema.Partitions(1).Stream(0))
+	shared.Subjects = schema.Partitions(1).SubjectsOf(0, "umbrella")
+	b.Update(t, shared)
+	publish("second") // no stream takes it yet
+	if err := client.Flush(bustest.Within(t, time.Second)); err == nil {
+		t.Fatal("no stream takes the tenant's events, and they are stored")
+	}
+	for _, s := range schema.Partitions(2).EventStreamsOf("acme") {
+		b.CreateStream(t, bustest.Partition(s))
+	}
+	publish("third")
+	if err := client.Flush(bustest.Within(t, 60*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if lost := client.Dropped(); lost > 0 {
+		t.Errorf("%d events are lost", lost)
+	}
+	got := make(map[string]int64)
+	for i, name := range []string{"CTX", "CTX_0-acme", "CTX_1-acme"} {
+		events := b.EventsIn(t, name)
+		if want := map[int]int{0: len(sessions)}[i]; want > 0 && len(events) != want || len(events) == 0 {
+			t.Errorf("%s has %d events", name, len(events))
+		}
+		for _, e := range events {
+			if *e.Sequence != got[e.SessionID]+1 {
+				t.Errorf("session %s: sequence %d comes after %d", e.SessionID, *e.Sequence, got[e.SessionID])
+			}
+			got[e.SessionID] = *e.Sequence
+		}
+	}
+	for _, session := range sessions {
+		if got[session] != 3 {
+			t.Errorf("session %s has %d events, not 3", session, got[session])
+		}
+	}
+}

@@ -221,6 +221,12 @@
 //     [recheck.Rechecker] finds it. In a rebuild it counts for the messages that were recorded
 //     after it: the live projector has accepted the earlier ones.
 //
+// A tenant may have streams of its own; see package streamio. Only their partitions are siblings of one
+// another. The shared streams have earlier events of the tenant and get no more. A projector of the tenant
+// waits until the ledger has these events, and knows them like events of its own stream: a retry across
+// the move counts once, and the tenant's redactions are in force. The order is that of the streams, so a
+// rebuild gives the same rows.
+//
 // A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each
 // process signs a roster every 3 s, and takes and releases leases until it has its share.
 // When a process ends or dies, the others take its streams within about a second, because nobody answers

@@ -11,26 +11,25 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
-// Fleet projects the streams of all partitions. A Fleet projects as many of them at a time as this
+// Fleet projects the streams of events. A Fleet projects as many of them at a time as this
 // process's share. Several processes with a Fleet share the streams and take over the streams
 // of a process that ends. After a regular stop the takeover is immediate, and after a crash it
 // takes a second or two. A process that hangs loses its leases by their expiry, 10 s. No process coordinates the others; see roster. With
-// one partition a Fleet is one [Projector].
+// one stream a Fleet is one [Projector].
 //
 //	each stream:  wait for the lease, while below the share  ◀──┐
 //	              project  ──▶ lost, or above the share  ───────┘
 //
 // The limits of batches apply to all streams together, so memory does not grow with the
-// partitions. Make a Fleet with NewFleet and call Run once.
+// streams. Make a Fleet with NewFleet and call Run once.
 type Fleet struct {
 	config  Config
-	streams []schema.Stream
+	streams []string // their names
 
 	mu      sync.Mutex // guards the fields below
-	running []member   // by partition
+	running []member   // by stream
 	done    Status     // counters of projectors that have ended
 }
 
@@ -49,19 +48,20 @@ var errSurplus = errors.New("this projector leaves the stream to another process
 const minBatchMessages, minBatchBytes = 1000, 1 << 20
 
 // NewFleet checks the configuration without connecting. The field Stream must be empty. The
-// partitions come from [streamio.ReadPartitions].
-func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
+// names of the streams come from [streamio.ReadStreams].
+func NewFleet(c Config, streams []string) (*Fleet, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if err := n.Validate(); err != nil {
-		return nil, err
+	n := len(streams)
+	if n == 0 {
+		return nil, errors.New("projector: a fleet needs streams")
 	}
 	if c.Stream != "" {
 		return nil, errors.New("projector: a fleet projects all streams: leave Stream empty")
 	}
-	if len(c.Shards) > 0 && len(c.Shards) != int(n) {
-		return nil, fmt.Errorf("projector: Shards has %d ledgers for %d partitions", len(c.Shards), n)
+	if len(c.Shards) > 0 && len(c.Shards) != n {
+		return nil, fmt.Errorf("projector: Shards has %d ledgers for %d streams", len(c.Shards), n)
 	}
 	if c.Owner == "" {
 		c.Owner = uuid.NewString()
@@ -69,9 +69,9 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	if c.Timing == (lease.Timing{}) {
 		c.Timing = lease.DefaultTiming
 	}
-	c.BatchMessages = max(c.BatchMessages/int(n), min(c.BatchMessages, minBatchMessages))
-	c.BatchBytes = max(c.BatchBytes/int(n), min(c.BatchBytes, minBatchBytes))
-	f := &Fleet{config: c, streams: n.EventStreams(), running: make([]member, n)}
+	c.BatchMessages = max(c.BatchMessages/n, min(c.BatchMessages, minBatchMessages))
+	c.BatchBytes = max(c.BatchBytes/n, min(c.BatchBytes, minBatchBytes))
+	f := &Fleet{config: c, streams: streams, running: make([]member, n)}
 	for i := range f.running {
 		p, err := f.projector(i)
 		if err != nil {
@@ -82,10 +82,10 @@ func NewFleet(c Config, n schema.Partitions) (*Fleet, error) {
 	return f, nil
 }
 
-// projector makes a projector of a partition's stream.
+// projector makes a projector of a stream.
 func (f *Fleet) projector(i int) (*Projector, error) {
 	c := f.config
-	c.Stream = f.streams[i].Name
+	c.Stream = f.streams[i]
 	if len(c.Shards) > 0 {
 		c.Ledger = c.Shards[i]
 	}
@@ -176,7 +176,7 @@ func (f *Fleet) follow(ctx context.Context, i int, shared *lease.Roster) error {
 		several := len(f.streams) > 1
 		again := several && errors.Is(err, lease.ErrLost) || errors.Is(context.Cause(running), errSurplus)
 		if several && err != nil {
-			err = fmt.Errorf("stream %s: %w", f.streams[i].Name, err)
+			err = fmt.Errorf("stream %s: %w", f.streams[i], err)
 		}
 		f.end(i, err)
 		if !again || ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (f *Fleet) end(i int, err error) {
 	m.stop, m.yields, m.err = nil, false, err
 }
 
-// Projectors returns the current or last projector of each partition.
+// Projectors returns the current or last projector of each stream.
 func (f *Fleet) Projectors() []*Projector {
 	f.mu.Lock()
 	defer f.mu.Unlock()

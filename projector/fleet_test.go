@@ -39,12 +39,20 @@ func newFleetFixture(t *testing.T, n schema.Partitions) *fixture {
 	return newFixtureOn(t, js.Conn().ConnectedUrl(), migrated.Installation(t))
 }
 
+// sharedNames returns the names of the shared streams.
+func sharedNames(n schema.Partitions) (names []string) {
+	for _, s := range n.EventStreams() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 func (f *fixture) fleet(owner string, n schema.Partitions) *Fleet {
 	f.t.Helper()
 	c := testConfig(f.js, f.ledger)
 	c.Owner = owner
 	c.Log = slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).With("fleet", owner)
-	fleet, err := NewFleet(c, n)
+	fleet, err := NewFleet(c, sharedNames(n))
 	f.must(err)
 	fleet.config.Timing = quickTiming
 	return fleet

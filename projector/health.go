@@ -37,6 +37,9 @@ type Health struct {
 	Waiting string
 	// Failing is how long steps have failed without a commit, 0 if Waiting is empty.
 	Failing time.Duration
+	// Bytes and Limit are the size of the stream and its own limit at the last measurement for Metrics.
+	// Limit is 0 if there is none, or if it is unknown.
+	Bytes, Limit uint64
 	// Reason is why Run gave up: stream_forked, events_expired, newer_rules or failed. The next
 	// projector of the same stream and Metrics keeps the reason until it projects. Empty
 	// otherwise.
@@ -51,6 +54,9 @@ func (p *Projector) Health() Health {
 	}
 	if h.State == Recovering && p.ready.Load() {
 		h.State = Projecting
+	}
+	if lag, known := p.lag.Now(); known && lag.Limit > 0 {
+		h.Bytes, h.Limit = lag.Bytes, uint64(lag.Limit)
 	}
 	if waiting := p.waiting.Load(); waiting != nil {
 		h.Waiting = *waiting

@@ -109,7 +109,7 @@ func runChildFleet() int {
 	c := one.config
 	c.Stream, c.Owner, c.UntilCaughtUp = "", fmt.Sprint("fleet-", os.Getpid()), false
 	c.BatchMessages = 500
-	f, err := NewFleet(c, n)
+	f, err := NewFleet(c, sharedNames(n))
 	if err == nil {
 		f.config.Timing = quickTiming
 		err = f.Run(context.Background())

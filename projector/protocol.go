@@ -93,6 +93,7 @@ func (rc *recovery) recover(ctx context.Context) error {
 	return rc.walk(ctx, []steps.Step{
 		{Verb: "open the stream", Do: rc.open},
 		{Verb: "finish a swap", Do: rc.finishSwap},
+		{Verb: "wait for the shared streams", Do: rc.awaitEarlier},
 		{Verb: "kill inserts of earlier holders", Do: rc.kill},
 		{Verb: "verify the last commit", Do: rc.verify},
 		{Verb: "load what events are held against", Do: rc.load},

@@ -430,7 +430,7 @@ func TestEveryPartitionHasItsRules(t *testing.T) {
 		t.Helper()
 		c := testConfig(f.js, f.ledger)
 		c.UntilCaughtUp = true
-		fleet, err := NewFleet(c, n)
+		fleet, err := NewFleet(c, sharedNames(n))
 		f.must(err)
 		f.must(fleet.Run(t.Context()))
 	}

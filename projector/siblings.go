@@ -16,47 +16,89 @@ import (
 
 // siblings are the other streams of events, or none for a single stream. The identity of an
 // event applies within its own stream, because only one stream has an order. The identities of
-// siblings are therefore left out. A redaction applies to all streams once its projector has
+// siblings are therefore left out. A redaction applies to all partitions once its projector has
 // committed it.
+//
+// A tenant's own streams are the exception: the shared streams have earlier events of the tenant, and
+// get no more. Its own streams therefore begin after these events are in the ledger, and know them.
 type siblings struct {
 	kv           jetstream.KeyValue
-	incarnations []uuid.UUID
-	heard        uint64    // the revision of redactionsKey that the fingerprints include
-	listened     time.Time // the time of the last check of redactionsKey
+	tenant       string                 // whose own stream this is; "" for a shared one
+	incarnations []uuid.UUID            // of the streams whose events are not known here
+	several      bool                   // the stream has other partitions
+	earlier      []streamio.EventStream // the shared streams, for a tenant's own stream
+	heard        uint64                 // the revision of the key that the fingerprints include
+	listened     time.Time              // the time of the last check of the key
 }
 
 // listenEvery is the shortest interval between two loads of fingerprints. A redaction of one
 // stream is unknown in the other streams until its commit, and for up to this interval.
 const listenEvery = time.Second
 
-// redactionsKey is a key of the lease bucket, used where there are several streams. Every
+// redactionsKey is a key of the lease bucket, used where there are several partitions. Every
 // commit of a redaction changes the entry. The value of the entry is empty.
 const redactionsKey = "redactions"
 
+// key is the key of the partitions of the stream.
+func (s *siblings) key() string {
+	if s.tenant == "" {
+		return redactionsKey
+	}
+	return redactionsKey + "." + s.tenant
+}
+
 // open finds the siblings of a stream, and reports whether they have changed.
 func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream) (changed bool, err error) {
-	config := stream.CachedInfo().Config
-	n, err := schema.ParsePartitions(config.Metadata[schema.PartitionsKey])
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
-		return false, fmt.Errorf("stream %s: %w", config.Name, err)
+		return false, err
 	}
+	name := stream.CachedInfo().Config.Name
+	s.tenant, _, _ = schema.ParseStreamName(name)
+	s.several, s.earlier = false, nil
 	var found []uuid.UUID
-	for _, other := range n.EventStreams() {
-		if n == 1 || other.Name == config.Name {
-			continue
-		}
-		_, incarnation, err := streamio.OpenStream(ctx, js, other.Name)
+	for _, other := range streams {
 		switch {
-		case errors.Is(err, streamio.ErrNoStream), errors.Is(err, streamio.ErrNoIncarnation):
-			continue // this stream has no projected events
-		case err != nil:
-			return false, err
+		case other.Name == name:
+		case s.tenant != "" && other.Tenant == "":
+			s.earlier = append(s.earlier, other)
+		case other.Incarnation != uuid.Nil: // without one it has no projected events
+			found = append(found, other.Incarnation)
+			s.several = s.several || other.Tenant == s.tenant
 		}
-		found = append(found, incarnation)
 	}
 	changed = !slices.Equal(found, s.incarnations)
 	s.incarnations = found
 	return changed, nil
+}
+
+// errEarlier means that the shared streams have events of the tenant that are not in the ledger yet.
+var errEarlier = errors.New("a shared stream has earlier events of the tenant that are not in the ledger: the stream of the tenant waits until they are projected")
+
+// awaitEarlier returns an error until the ledger has the tenant's events of the shared streams. They
+// get no more of them. An event that is repeated in the tenant's own stream is then known.
+func (rc *recovery) awaitEarlier(ctx context.Context) error {
+	for _, shared := range rc.siblings.earlier {
+		stream, err := rc.config.JetStream.Stream(ctx, shared.Name)
+		if err != nil {
+			return fmt.Errorf("look up stream %s: %w", shared.Name, err)
+		}
+		newest, err := stream.GetLastMsgForSubject(ctx, schema.TenantSubjects(rc.siblings.tenant))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look for events of tenant %s in stream %s: %w", rc.siblings.tenant, shared.Name, err)
+		}
+		last, _, err := rc.store.LastCommit(ctx, shared.Incarnation)
+		if err != nil {
+			return err
+		}
+		if last.Last < newest.Sequence {
+			return fmt.Errorf("%w (%s, sequence %d)", errEarlier, shared.Name, newest.Sequence)
+		}
+	}
+	return nil
 }
 
 // brought reports whether an event with this incarnation belongs to a sibling.
@@ -66,12 +108,12 @@ func (s *siblings) brought(incarnation uuid.UUID) bool {
 
 // news reports whether a redaction was committed since the last call.
 func (s *siblings) news(ctx context.Context) (bool, error) {
-	if len(s.incarnations) == 0 || time.Since(s.listened) < listenEvery {
+	if !s.several || time.Since(s.listened) < listenEvery {
 		return false, nil
 	}
 	s.listened = time.Now()
 	var revision uint64
-	entry, err := s.kv.Get(ctx, redactionsKey)
+	entry, err := s.kv.Get(ctx, s.key())
 	switch {
 	case err == nil:
 		revision = entry.Revision()
@@ -85,10 +127,10 @@ func (s *siblings) news(ctx context.Context) (bool, error) {
 
 // tell notifies the siblings of a committed redaction.
 func (s *siblings) tell(ctx context.Context) error {
-	if len(s.incarnations) == 0 {
+	if !s.several {
 		return nil
 	}
-	if _, err := s.kv.Put(ctx, redactionsKey, nil); err != nil {
+	if _, err := s.kv.Put(ctx, s.key(), nil); err != nil {
 		return fmt.Errorf("tell other streams of redactions: %w", err)
 	}
 	return nil

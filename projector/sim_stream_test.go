@@ -218,6 +218,23 @@ func (j simJetStream) Stream(ctx context.Context, name string) (jetstream.Stream
 	return s, err
 }
 
+// simStreams lists the streams. The server always answers.
+type simStreams struct{ all chan *jetstream.StreamInfo }
+
+func (j simJetStream) ListStreams(context.Context, ...jetstream.StreamListOpt) jetstream.StreamInfoLister {
+	l := simStreams{make(chan *jetstream.StreamInfo, len(j.w.streams))}
+	j.w.mu.Lock()
+	defer j.w.mu.Unlock()
+	for _, s := range j.w.streams {
+		l.all <- s.info()
+	}
+	close(l.all)
+	return l
+}
+
+func (l simStreams) Info() <-chan *jetstream.StreamInfo { return l.all }
+func (l simStreams) Err() error                         { return nil }
+
 func (j simJetStream) KeyValue(ctx context.Context, _ string) (jetstream.KeyValue, error) {
 	return simKeyValue{process: j.process}, j.call(ctx, "nats", "bucket", func(*rand.Rand) error { return nil })
 }

@@ -97,7 +97,7 @@ func subjectParameters() object {
 	return object{
 		"tenant":  object{"description": "The tenant, escaped; " + DefaultTenant + " if the event names no tenant.", "default": DefaultTenant, "examples": []string{"acme"}},
 		"runtime": object{"description": "The runtime, escaped; " + DefaultRuntime + " if the event names no runtime.", "default": DefaultRuntime, "examples": []string{"bench-1"}},
-		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored. The events may be in several streams: CTX_0, CTX_1 and so on. Each stream has an equal share of the buckets, in order. The stream metadata " + PartitionsKey + " is the number of streams.", "examples": []string{Bucket("sess-7f3a")}},
+		"bucket":  object{"description": "p00 to pff: FNV-1a 32 of the session id, its four bytes xored. The events may be in several streams: CTX_0, CTX_1 and so on. Each stream has an equal share of the buckets, in order. The stream metadata " + PartitionsKey + " is the number of streams. A tenant may have streams of its own, CTX-acme or CTX_0-acme, CTX_1-acme and so on, with a number of their own.", "examples": []string{Bucket("sess-7f3a")}},
 	}
 }
 

@@ -42,7 +42,7 @@ const (
 )
 
 // Streams returns the streams of the contract, the event stream first. Events are in a single
-// stream here. [Partitions] returns the streams of several partitions.
+// stream here. [Partitions] returns the streams of several partitions, and those of one tenant.
 func Streams() []Stream {
 	return append(Partitions(1).EventStreams(), OtherStreams()...)
 }
@@ -72,7 +72,8 @@ func LastingTypes() []Type {
 // Partitions is the number of event streams: a power of two from 1 to 256. All events of a
 // session are in the same stream, chosen by its bucket; see [Bucket]. The number is fixed when
 // the streams are created. The server knows it: with several streams, each stream has it in its
-// metadata under [PartitionsKey].
+// metadata under [PartitionsKey]. Tenants share these streams. A tenant may have streams of its own
+// instead, with another number.
 type Partitions int
 
 // PartitionsKey is the stream metadata with the number of streams. A stream without it is the
@@ -124,33 +125,109 @@ func (n Partitions) Of(subject string) int {
 	return int(bucket) * int(n) / buckets
 }
 
-// Stream returns the stream of a partition. A single stream is CTX. Several streams are CTX_0,
-// CTX_1, …, each with one filter per bucket.
-func (n Partitions) Stream(partition int) Stream {
+// Stream returns the shared stream of a partition. A single stream is CTX. Several streams are
+// CTX_0, CTX_1, …, each with one filter per bucket. Its filters take the events of all tenants.
+func (n Partitions) Stream(partition int) Stream { return n.StreamOf("", partition) }
+
+// StreamOf returns the stream of a partition of a tenant with streams of its own: CTX-acme, or
+// CTX_0-acme, CTX_1-acme, …. The tenant must have passed [CheckStreamTenant]. "" stands for the
+// streams that tenants share.
+func (n Partitions) StreamOf(tenant string, partition int) Stream {
 	s := Stream{
-		Name: EventStream, Subjects: []string{AllSubjects}, Description: "ctxledger context facts",
+		Name: n.StreamName(tenant, partition), Subjects: n.SubjectsOf(partition, tenant), Description: "ctxledger context facts",
 		Duplicates: eventDuplicates, AtomicPublish: true, DiscardNew: true,
 	}
-	if n == 1 {
-		return s
+	if n > 1 {
+		s.Description += fmt.Sprintf(", partition %d of %d", partition, n)
+		s.Metadata = map[string]string{PartitionsKey: n.String()}
 	}
-	s.Name = EventStream + "_" + strconv.Itoa(partition)
-	s.Description += fmt.Sprintf(", partition %d of %d", partition, n)
-	s.Metadata = map[string]string{PartitionsKey: n.String()}
-	s.Subjects = nil
-	for each, first := buckets/int(n), partition*buckets/int(n); each > 0; each, first = each-1, first+1 {
-		s.Subjects = append(s.Subjects, fmt.Sprintf("%s*.*.p%02x.>", subjectPrefix, first))
+	if tenant != "" {
+		s.Description += " of tenant " + tenant
 	}
 	return s
 }
 
-// EventStreams returns the streams of all partitions, in order.
-func (n Partitions) EventStreams() []Stream {
-	list := make([]Stream, n)
-	for i := range list {
-		list[i] = n.Stream(i)
+// StreamName returns the name of [Partitions.StreamOf].
+func (n Partitions) StreamName(tenant string, partition int) string {
+	name := EventStream
+	if n > 1 {
+		name += "_" + strconv.Itoa(partition)
+	}
+	if tenant != "" {
+		name += ownSeparator + tenant
+	}
+	return name
+}
+
+// ownSeparator comes before the tenant in the name of a stream of its own.
+const ownSeparator = "-"
+
+// SubjectsOf returns the filters of a partition for the events of tenants. "" stands for all
+// tenants. Streams whose filters overlap are refused by the server.
+func (n Partitions) SubjectsOf(partition int, tenants ...string) (list []string) {
+	for _, tenant := range tenants {
+		token := "*"
+		if tenant != "" {
+			token = escapeToken(tenant)
+		}
+		switch {
+		case n == 1 && tenant == "":
+			list = append(list, AllSubjects)
+		case n == 1:
+			list = append(list, subjectPrefix+token+".>")
+		default:
+			for each, first := buckets/int(n), partition*buckets/int(n); each > 0; each, first = each-1, first+1 {
+				list = append(list, fmt.Sprintf("%s%s.*.p%02x.>", subjectPrefix, token, first))
+			}
+		}
 	}
 	return list
+}
+
+// TenantSubjects matches every subject of a tenant, and of no other.
+func TenantSubjects(tenant string) string { return Partitions(1).SubjectsOf(0, TenantOf(tenant))[0] }
+
+// EventStreams returns the shared streams of all partitions, in order.
+func (n Partitions) EventStreams() []Stream { return n.EventStreamsOf("") }
+
+// EventStreamsOf returns the streams of all partitions of a tenant with streams of its own, in
+// order. "" stands for the streams that tenants share.
+func (n Partitions) EventStreamsOf(tenant string) []Stream {
+	list := make([]Stream, n)
+	for i := range list {
+		list[i] = n.StreamOf(tenant, i)
+	}
+	return list
+}
+
+// ParseStreamName returns the tenant of a stream of events, and its partition. The tenant of a
+// shared stream is "". ok is false for the name of another stream.
+func ParseStreamName(name string) (tenant string, partition int, ok bool) {
+	rest, ok := strings.CutPrefix(name, EventStream)
+	number, tenant, own := strings.Cut(rest, ownSeparator)
+	if own && CheckStreamTenant(tenant) != nil {
+		return "", 0, false
+	}
+	if number == "" {
+		return tenant, 0, ok
+	}
+	digits, found := strings.CutPrefix(number, "_")
+	partition, err := strconv.Atoi(digits)
+	ok = ok && found && err == nil && partition >= 0 && partition < buckets && strconv.Itoa(partition) == digits
+	return tenant, partition, ok
+}
+
+// CheckStreamTenant returns an error if a tenant cannot have streams of its own. Its name is a part
+// of the names of the streams and of keys.
+func CheckStreamTenant(tenant string) error {
+	plain := len(tenant) > 0 && len(tenant) <= 64 && tenant[0] != '-' && tenant[0] != '_'
+	for i := 0; plain && i < len(tenant); i++ {
+		plain = plainTokenByte(tenant[i])
+	}
+	if !plain {
+		return fmt.Errorf("tenant %q: want up to 64 letters, digits, underscores and hyphens, the first a letter or a digit", Clip(tenant))
+	}
+	return nil
 }
 
 // Notice tells a publisher that the projector quarantined one of its messages. Notices are JSON

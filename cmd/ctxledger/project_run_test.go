@@ -72,7 +72,7 @@ func kept(t *testing.T, alarmed bool) (k *instance.Keeper, js jetstream.JetStrea
 	must(first.Run(t.Context()))
 
 	c.UntilCaughtUp, c.Metrics = false, metrics.New()
-	k = &instance.Keeper{Config: c, Partitions: 1, Tables: shardmap.Plain(l), Pause: 10 * time.Millisecond}
+	k = &instance.Keeper{Config: c, Streams: []string{schema.EventStream}, Tables: shardmap.Plain(l), Pause: 10 * time.Millisecond}
 	if alarmed {
 		k.Waits = instance.Alarming
 	}

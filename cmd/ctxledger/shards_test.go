@@ -132,7 +132,11 @@ func (r *shardRig) projectPlain(n schema.Partitions) {
 		r.t.Fatal(err)
 	}
 	c.Ring = ring
-	f, err := projector.NewFleet(c, n)
+	streams, err := streamio.ReadStreams(r.t.Context(), r.js)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	f, err := projector.NewFleet(c, streamio.StreamNames(streams))
 	if err == nil {
 		err = f.Run(r.t.Context())
 	}

@@ -70,7 +70,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return &failure{
 			outcome: NotStored, status: http.StatusServiceUnavailable, code: "no_stream", detail: "no stream takes the events",
-			fix: "run `ctxledger migrate`, then send the request again",
+			fix: "run `ctxledger migrate`, with --tenant if other tenants have streams, then send the request again",
 		}
 	case errors.As(err, &api):
 		switch api.ErrorCode {

@@ -159,9 +159,8 @@ func (h *Handler) checkTogether(ctx context.Context, events []judged, valid []in
 		return problem(http.StatusRequestEntityTooLarge, "too_many", fmt.Sprintf("?all came with %d events", len(events)),
 			fmt.Sprintf("send at most %d events with ?all; nothing was stored", maxTogether))
 	}
-	n := h.store.partitions(ctx)
 	for _, i := range valid {
-		if first := events[valid[0]].message.Subject; n.Of(events[i].message.Subject) != n.Of(first) {
+		if first := events[valid[0]].message.Subject; h.store.stream(ctx, events[i].message.Subject) != h.store.stream(ctx, first) {
 			return problem(http.StatusRequestEntityTooLarge, "several_partitions", fmt.Sprintf("?all came with events of several partitions: events %d and %d", valid[0], i),
 				"send the events of one session with ?all; nothing was stored")
 		}

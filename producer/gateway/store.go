@@ -31,12 +31,12 @@ type store struct {
 	timeout time.Duration
 	batches chan struct{} // one element for each batch under way
 
-	mu    sync.Mutex        // guards the fields below
-	known schema.Partitions // 0 until the server has said it
+	mu    sync.Mutex              // guards the fields below
+	homes map[string]publish.Home // by tenant, once the server has said it
 }
 
 func newStore(js jetstream.JetStream, timeout time.Duration) *store {
-	return &store{js: js, timeout: timeout, batches: make(chan struct{}, maxBatches)}
+	return &store{js: js, timeout: timeout, batches: make(chan struct{}, maxBatches), homes: make(map[string]publish.Home)}
 }
 
 // position is the place of a stored message, or the failure.
@@ -46,32 +46,34 @@ type position struct {
 	failure  *failure
 }
 
-// partitions returns the number of streams. Without an answer of the server, it is 1.
-func (s *store) partitions(ctx context.Context) schema.Partitions {
+// stream returns the name of the stream for a subject. Without an answer of the server, it is that of
+// the one stream that all tenants share.
+func (s *store) stream(ctx context.Context, subject string) string {
+	tenant := schema.SubjectTenant(subject)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known > 0 {
-		return s.known
+	home, known := s.homes[tenant]
+	if known {
+		return home.Stream(subject)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	n, err := publish.FindPartitions(ctx, s.js)
-	if err != nil {
-		return 1
+	home, err := publish.FindHome(ctx, s.js, tenant)
+	if err == nil {
+		s.homes[tenant] = home
 	}
-	s.known = n
-	return n
+	return home.Stream(subject)
 }
 
-// forget makes the next request ask for the number of streams again.
+// forget makes the next request ask for the streams again.
 func (s *store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = 0
+	clear(s.homes)
 }
 
-// put stores messages, each partition in its order, and returns one position a message.
-// Together stores all or none; then all messages belong to one partition.
+// put stores messages, each stream in its order, and returns one position a message.
+// Together stores all or none; then all messages belong to one stream.
 func (s *store) put(ctx context.Context, messages []schema.Message, together bool) []position {
 	found := make([]position, len(messages))
 	fail := func(f *failure) []position {
@@ -85,14 +87,13 @@ func (s *store) put(ctx context.Context, messages []schema.Message, together boo
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	n := schema.Partitions(1)
-	if len(messages) > 1 {
-		n = s.partitions(ctx)
-	}
-	parts := make(map[int][]int)
+	parts := make(map[string][]int)
 	for i, m := range messages {
-		p := n.Of(m.Subject)
-		parts[p] = append(parts[p], i)
+		stream := ""
+		if len(messages) > 1 {
+			stream = s.stream(ctx, m.Subject)
+		}
+		parts[stream] = append(parts[stream], i)
 	}
 	var storing sync.WaitGroup
 	for _, part := range parts {
@@ -116,7 +117,7 @@ func (s *store) put(ctx context.Context, messages []schema.Message, together boo
 	return found
 }
 
-// putPart stores the messages of one partition in batches. After a failure, the messages that
+// putPart stores the messages of one stream in batches. After a failure, the messages that
 // follow are not tried, so that the order is kept.
 func (s *store) putPart(ctx context.Context, messages []*nats.Msg, together bool) []position {
 	found := make([]position, 0, len(messages))

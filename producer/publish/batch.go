@@ -29,7 +29,7 @@ const (
 // goroutine at a time.
 type sender struct {
 	js       jetstream.JetStream
-	subject  string // one of the stream's filters; "" is all subjects
+	subject  string // of which the stream takes messages; "" is all subjects
 	stream   string // the stream's name, "" until it is known
 	acked    uint64 // last acknowledged stream sequence
 	located  bool   // acked is known: all batches of this sender are stored after it

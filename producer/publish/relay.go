@@ -78,12 +78,13 @@ func (r *relay) forward(again bool) (number uint64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the outbox: %w", err)
 	}
-	if !again && r.sender.locate() {
+	batch := fromMessages(messages)
+	if !again && r.sender.locate(batch) {
 		if err := r.outbox.Drop(0, r.sender.acked()); err != nil {
 			return number, fmt.Errorf("find the end of the stream: %w", err)
 		}
 	}
-	if err := r.sender.try(fromMessages(messages), again); err != nil {
+	if err := r.sender.try(batch, again); err != nil {
 		return number, fmt.Errorf("publish %d events: %w", len(messages), err)
 	}
 	if err := r.outbox.Drop(number, r.sender.acked()); err != nil {

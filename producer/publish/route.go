@@ -20,48 +20,73 @@ type route struct {
 	js       jetstream.JetStream
 	refusals *refusals // shared by all senders; nil returns refused messages to the caller
 	taken    takenIDs
-	senders  []*sender // one for each partition, in order
-	known    bool      // the number of partitions is known
-	marked   uint64    // see mark
-	stored   []bool    // by partition: its part of the last batch is stored
+	homes    map[string]Home    // by tenant
+	senders  map[string]*sender // by stream
+	marked   uint64             // see mark
+	stored   map[string]bool    // by stream: its part of the last batch is stored
 }
 
-func newRoute(js jetstream.JetStream) *route { return &route{js: js} }
+func newRoute(js jetstream.JetStream) *route {
+	return &route{js: js, homes: make(map[string]Home), senders: make(map[string]*sender)}
+}
 
 // try is [sender.try] for every stream of the batch's messages, concurrently. The error is
-// the error of the first failed stream. Other streams may have stored their part, and the
+// the error of a failed stream. Other streams may have stored their part, and the
 // next attempt leaves them out.
 func (r *route) try(batch []*nats.Msg, again bool) error {
-	if err := r.find(again); err != nil {
+	parts, err := r.split(batch, again)
+	if err != nil {
 		return err
 	}
-	if !again || len(r.stored) != len(r.senders) {
-		r.stored = make([]bool, len(r.senders))
+	if !again {
+		r.stored = make(map[string]bool, len(parts))
 	}
-	parts := make([][]*nats.Msg, len(r.senders))
-	for _, m := range batch {
-		i := schema.Partitions(len(parts)).Of(m.Subject)
-		parts[i] = append(parts[i], m)
-	}
-	errs := make([]error, len(parts))
+	errs := make(map[string]error, len(parts))
+	var mu sync.Mutex // guards errs
 	var sending sync.WaitGroup
-	for i, part := range parts {
-		if len(part) == 0 || r.stored[i] {
+	for name, part := range parts {
+		if r.stored[name] {
 			continue
 		}
+		s := r.senders[name]
 		sending.Go(func() {
-			errs[i] = r.senders[i].try(part, again)
-			r.stored[i] = errs[i] == nil
+			err := s.try(part, again)
+			mu.Lock()
+			defer mu.Unlock()
+			errs[name] = err
 		})
 	}
 	sending.Wait()
-	return cmp.Or(errs...)
+	for name, failed := range errs {
+		r.stored[name] = failed == nil
+		err = cmp.Or(err, failed)
+	}
+	return err
 }
 
-// locate records the ends of the streams, as [sender.locate] does, and reports whether it
-// did so for any stream.
-func (r *route) locate() bool {
-	if r.find(false) != nil {
+// split returns the part of a batch for each stream. All streams of its tenants have a sender then.
+func (r *route) split(batch []*nats.Msg, again bool) (map[string][]*nats.Msg, error) {
+	asked := make(map[string]bool)
+	parts := make(map[string][]*nats.Msg)
+	for _, m := range batch {
+		tenant := schema.SubjectTenant(m.Subject)
+		if !asked[tenant] {
+			if err := r.find(tenant, again); err != nil {
+				return nil, err
+			}
+			r.open(tenant)
+			asked[tenant] = true
+		}
+		name := r.homes[tenant].Stream(m.Subject)
+		parts[name] = append(parts[name], m)
+	}
+	return parts, nil
+}
+
+// locate records the ends of the streams, with those of a batch, as [sender.locate] does, and reports whether
+// it did so for any stream.
+func (r *route) locate(batch []*nats.Msg) bool {
+	if _, err := r.split(batch, false); err != nil {
 		return false
 	}
 	var noted bool
@@ -78,20 +103,20 @@ func (r *route) mark(sequence uint64) { r.marked = sequence }
 // acked returns the sequence to mark: the lowest of the streams' last acknowledged
 // sequences.
 func (r *route) acked() uint64 {
-	lowest := r.marked
-	for i, s := range r.senders {
-		if i == 0 || s.acked < lowest {
-			lowest = s.acked
+	lowest, any := r.marked, false
+	for _, s := range r.senders {
+		if !any || s.acked < lowest {
+			lowest, any = s.acked, true
 		}
 	}
 	return lowest
 }
 
-// find finds out the number of streams, once and again after each failure, because the
-// streams may have changed. Without streams, or without the right to read them, find
-// returns no error: publishing gives one.
-func (r *route) find(again bool) error {
-	if r.known && !again {
+// find finds out the streams of a tenant, once and again after each failure, because the
+// streams may have changed. Without the right to read the streams, find returns no error:
+// publishing gives one.
+func (r *route) find(tenant string, again bool) error {
+	if _, known := r.homes[tenant]; known && !again {
 		return nil
 	}
 	up, stop := context.WithTimeout(context.Background(), connectTimeout)
@@ -101,41 +126,67 @@ func (r *route) find(again bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	n, err := FindPartitions(ctx, r.js)
+	home, err := FindHome(ctx, r.js, tenant)
 	switch {
 	case err == nil:
-		r.known = true
-	case !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		r.homes[tenant] = home
+	case !errors.Is(err, jetstream.ErrStreamNotFound) && !PublishOnly(err):
 		return fmt.Errorf("find the streams: %w", err)
-	case len(r.senders) > 0:
-		return nil
-	default:
-		n = 1
-	}
-	if len(r.senders) == int(n) {
-		return nil
-	}
-	r.senders = make([]*sender, n)
-	for i := range r.senders {
-		r.senders[i] = &sender{js: r.js, subject: n.Stream(i).Subjects[0], refusals: r.refusals, taken: &r.taken, acked: r.marked, located: r.marked > 0}
+	case again && errors.Is(err, jetstream.ErrStreamNotFound):
+		return fmt.Errorf("no stream takes the events of tenant %s: run `ctxledger migrate --tenant %[1]s`: %w", schema.TenantOf(tenant), err)
 	}
 	return nil
 }
 
-// FindPartitions asks the server for the number of streams with events. Without any stream it
-// returns 1 with the error.
-func FindPartitions(ctx context.Context, js jetstream.JetStream) (schema.Partitions, error) {
-	name, err := js.StreamNameBySubject(ctx, schema.AllSubjects)
+// open makes the senders for the streams of a tenant.
+func (r *route) open(tenant string) {
+	names := r.homes[tenant].names()
+	for i, name := range names {
+		if r.senders[name] == nil {
+			subject := schema.Partitions(len(names)).SubjectsOf(i, schema.TenantOf(tenant))[0]
+			r.senders[name] = &sender{js: r.js, subject: subject, refusals: r.refusals, taken: &r.taken, acked: r.marked, located: r.marked > 0}
+		}
+	}
+}
+
+// Home is the streams that take the events of a tenant. The zero value is the stream that all tenants
+// share.
+type Home struct{ streams []string } // by partition
+
+// Stream returns the name of the stream of a subject.
+func (h Home) Stream(subject string) string {
+	names := h.names()
+	return names[schema.Partitions(len(names)).Of(subject)]
+}
+
+var one = []string{schema.EventStream}
+
+func (h Home) names() []string {
+	if len(h.streams) == 0 {
+		return one
+	}
+	return h.streams
+}
+
+// FindHome asks the server for the streams of a tenant. Without any stream it returns the zero value
+// with the error.
+func FindHome(ctx context.Context, js jetstream.JetStream, tenant string) (Home, error) {
+	name, err := js.StreamNameBySubject(ctx, schema.TenantSubjects(tenant))
 	if err != nil || name == schema.EventStream {
-		return 1, err
+		return Home{}, err
 	}
 	stream, err := js.Stream(ctx, name)
 	if err != nil {
-		return 0, err
+		return Home{}, err
 	}
 	n, err := schema.ParsePartitions(stream.CachedInfo().Config.Metadata[schema.PartitionsKey])
 	if err != nil {
-		return 0, fmt.Errorf("stream %s: %w", name, err)
+		return Home{}, fmt.Errorf("stream %s: %w", name, err)
 	}
-	return n, nil
+	owner, _, _ := schema.ParseStreamName(name)
+	h := Home{make([]string, n)}
+	for i := range h.streams {
+		h.streams[i] = n.StreamName(owner, i)
+	}
+	return h, nil
 }

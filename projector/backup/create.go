@@ -312,12 +312,12 @@ func syncPath(path string) error {
 
 // positions returns the streams in the order of the copies, with the positions of the tables.
 func (c Create) positions(ctx context.Context) ([]Stream, error) {
-	n, err := streamio.ReadPartitions(ctx, c.JetStream)
+	streams, err := streamio.ReadStreams(ctx, c.JetStream)
 	if err != nil {
 		return nil, err
 	}
 	list := []Stream{{Name: schema.CheckpointStream}}
-	for _, s := range n.EventStreams() {
+	for _, s := range streams {
 		_, incarnation, err := streamio.OpenStream(ctx, c.JetStream, s.Name)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -196,6 +197,9 @@ func (w *restoring) open(ctx context.Context, name string) error {
 	return nil
 }
 
+// subjectsKey is metadata of a closed stream: the subjects that it had.
+const subjectsKey = "ctxledger_closed_subjects"
+
 // closedSubject is the subject of a closed stream. No event has it, because it has fewer tokens than
 // the subject of an event. It is below [schema.AllSubjects], by which programs find the streams.
 func closedSubject(stream string) string {
@@ -222,7 +226,10 @@ func (w *restoring) close(ctx context.Context, name string) error {
 		return fmt.Errorf("look up stream %s: %w", name, err)
 	}
 	config := stream.CachedInfo().Config
-	config.Subjects = []string{closedSubject(name)}
+	if closed := []string{closedSubject(name)}; !slices.Equal(config.Subjects, closed) {
+		config.Metadata = maps.Clone(config.Metadata)
+		config.Metadata[subjectsKey], config.Subjects = strings.Join(config.Subjects, " "), closed
+	}
 	if stream, err = w.JetStream.UpdateStream(ctx, config); err != nil {
 		return fmt.Errorf("close stream %s: %w", name, err)
 	}
@@ -238,14 +245,14 @@ func (w *restoring) close(ctx context.Context, name string) error {
 
 // reopen gives closed streams their subjects back.
 func (w *restoring) reopen(ctx context.Context) error {
-	n, err := streamio.ReadPartitions(ctx, w.JetStream)
+	streams, err := streamio.ReadStreams(ctx, w.JetStream)
 	if errors.Is(err, streamio.ErrNoStream) { // an error of the restore of streams
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, s := range n.EventStreams() {
+	for _, s := range streams {
 		stream, err := w.JetStream.Stream(ctx, s.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue
@@ -257,7 +264,15 @@ func (w *restoring) reopen(ctx context.Context) error {
 		if !slices.Equal(config.Subjects, []string{closedSubject(s.Name)}) {
 			continue
 		}
-		config.Subjects = s.Subjects
+		if config.Subjects = strings.Fields(config.Metadata[subjectsKey]); len(config.Subjects) == 0 { // restored by this run
+			old, err := w.chain.copies(s.Name).config(s.Name)
+			if err != nil {
+				return fmt.Errorf("read the subjects of stream %s: %w", s.Name, err)
+			}
+			config.Subjects = old.Subjects
+		}
+		config.Metadata = maps.Clone(config.Metadata)
+		delete(config.Metadata, subjectsKey)
 		if _, err := w.JetStream.UpdateStream(ctx, config); err != nil {
 			return fmt.Errorf("open stream %s: %w", s.Name, err)
 		}

@@ -130,11 +130,11 @@ func readAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source,
 func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, since uint64, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
 	config, last := s.Info.Config, s.Info.State.LastSeq
-	partitions, err := schema.ParsePartitions(config.Metadata[schema.PartitionsKey])
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", config.Name, err)
+		return nil, err
 	}
-	for _, other := range partitions.EventStreams() {
+	for _, other := range streams {
 		from := s
 		if other.Name != config.Name {
 			if from, err = streamio.OpenSource(ctx, js, other.Name, live, log); err != nil {

@@ -255,12 +255,12 @@ func (t toldLeaves) add(tenant string, r schema.ErasedRecord) {
 
 // open opens the streams of events, and reads which messages their facts name.
 func (e Erasure) open(ctx context.Context, d *doomed) (told toldLeaves, err error) {
-	n, err := streamio.ReadPartitions(ctx, e.JetStream)
+	streams, err := streamio.ReadStreams(ctx, e.JetStream)
 	if err != nil {
 		return nil, err
 	}
-	d.streams, d.ledgers, told = make(map[uuid.UUID]jetstream.Stream, n), make(map[uuid.UUID]*ledger.Ledger, n), make(toldLeaves)
-	for _, s := range n.EventStreams() {
+	d.streams, d.ledgers, told = make(map[uuid.UUID]jetstream.Stream, len(streams)), make(map[uuid.UUID]*ledger.Ledger, len(streams)), make(toldLeaves)
+	for _, s := range streams {
 		from, err := streamio.OpenSource(ctx, e.JetStream, s.Name, e.Tables, e.Log)
 		if err != nil {
 			return nil, err

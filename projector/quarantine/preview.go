@@ -21,11 +21,11 @@ func Preview(ctx context.Context, js jetstream.JetStream, committed streamio.Com
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	n, err := streamio.ReadPartitions(ctx, js)
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
 		return err
 	}
-	for _, s := range n.EventStreams() {
+	for _, s := range streams {
 		if err := previewStream(ctx, js, committed, s.Name, log, told, visit); err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
 		}

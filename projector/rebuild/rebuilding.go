@@ -31,11 +31,12 @@ type rebuilding struct {
 // that fill the set.
 func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
 	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}
-	partitions, err := streamio.ReadPartitions(ctx, r.JetStream)
+	streams, err := streamio.ReadStreams(ctx, r.JetStream)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range partitions.EventStreams() {
+	// The shared streams are first: a tenant's own stream needs the tenant's events in them.
+	for _, s := range streams {
 		if len(r.Streams) > 0 && !slices.Contains(r.Streams, s.Name) {
 			continue
 		}

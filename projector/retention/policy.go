@@ -23,6 +23,10 @@ type Policy struct {
 	AgeSeconds int64 `json:"age_seconds"`
 	// Bytes is the size of one stream on one server. 0 is no limit.
 	Bytes uint64 `json:"bytes"`
+	// TenantAges and TenantBytes are the limits of messages for tenants with streams of their own, in
+	// seconds and in bytes of one stream. 0 is no limit.
+	TenantAges  map[string]int64  `json:"tenant_age_seconds,omitempty"`
+	TenantBytes map[string]uint64 `json:"tenant_bytes,omitempty"`
 	// AfterBackup keeps messages that the tables of no full backup have.
 	AfterBackup bool `json:"after_backup"`
 	// ContentAgeSeconds is the age of content in the tables. 0 is no limit.
@@ -43,8 +47,34 @@ type Policy struct {
 // Age returns the age, or 0.
 func (p Policy) Age() time.Duration { return time.Duration(p.AgeSeconds) * time.Second }
 
+// Of returns the policy with the age and the bytes of the streams of a tenant's own. "" stands for the
+// shared streams.
+func (p Policy) Of(tenant string) Policy {
+	if age, own := p.TenantAges[tenant]; own {
+		p.AgeSeconds = age
+	}
+	if bytes, own := p.TenantBytes[tenant]; own {
+		p.Bytes = bytes
+	}
+	return p
+}
+
 // IsZero reports whether the policy keeps everything.
-func (p Policy) IsZero() bool { return p.AgeSeconds == 0 && p.Bytes == 0 }
+func (p Policy) IsZero() bool {
+	keeps := p.AgeSeconds == 0 && p.Bytes == 0
+	for _, tenant := range p.Tenants() {
+		of := p.Of(tenant)
+		keeps = keeps && of.AgeSeconds == 0 && of.Bytes == 0
+	}
+	return keeps
+}
+
+// Tenants returns the tenants whose streams have limits of their own, sorted.
+func (p Policy) Tenants() []string {
+	all := slices.Concat(slices.Collect(maps.Keys(p.TenantAges)), slices.Collect(maps.Keys(p.TenantBytes)))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // contentAges returns the ages of content by tenant. "" are all others.
 func (p Policy) contentAges() map[string]time.Duration {
@@ -82,19 +112,22 @@ var ErrPolicy = errors.New("not a valid retention")
 
 // Validate returns [ErrPolicy] with the reason if the policy is not valid.
 func (p Policy) Validate() error {
+	for _, tenant := range append(p.Tenants(), "") {
+		if of := p.Of(tenant); of.AgeSeconds < 0 || of.AgeSeconds > 0 && of.Age() < shortest {
+			return fmt.Errorf("%w: an age of %v is below %v, for which the server remembers the ids of messages to find repeats", ErrPolicy, of.Age(), shortest)
+		}
+	}
 	switch {
-	case p.AgeSeconds < 0 || p.AgeSeconds > 0 && p.Age() < shortest:
-		return fmt.Errorf("%w: an age of %v is below %v, for which the server remembers the ids of messages to find repeats", ErrPolicy, p.Age(), shortest)
 	case p.AfterBackup && p.IsZero():
 		return fmt.Errorf("%w: it waits for a backup, but has neither an age nor a number of bytes", ErrPolicy)
 	}
 	for tenant, age := range p.contentAges() {
-		if age != 0 && (p.AgeSeconds == 0 || age < p.Age()) {
+		if messages := p.Of(tenant); age != 0 && (messages.AgeSeconds == 0 || age < messages.Age()) {
 			return fmt.Errorf("%w: %s has the age %v, but its messages stay in the streams for longer: content leaves the tables after its message left", ErrPolicy, ofTenant("content", tenant), age)
 		}
 	}
 	for tenant, n := range p.contentLimits() {
-		if n != 0 && p.IsZero() {
+		if messages := p.Of(tenant); n != 0 && messages.AgeSeconds == 0 && messages.Bytes == 0 {
 			return fmt.Errorf("%w: %s has a number of bytes, but its messages stay in the streams: content leaves the tables after its message left", ErrPolicy, ofTenant("content", tenant))
 		}
 	}

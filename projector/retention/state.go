@@ -89,7 +89,7 @@ func ReadStates(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, 
 }
 
 func read(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jetstream.KeyValue, policy Policy, log *slog.Logger) (list []stream, err error) {
-	n, err := streamio.ReadPartitions(ctx, js)
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func read(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jet
 			return nil, err
 		}
 	}
-	for i, of := range n.EventStreams() {
+	for i, of := range streams {
 		l := t.Of(i)
 		source, err := streamio.OpenSource(ctx, js, of.Name, t, log)
 		if err != nil {
@@ -113,7 +113,7 @@ func read(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jet
 		if policy.AfterBackup {
 			b.backup = new(backups[source.Incarnation.String()])
 		}
-		if b.policy, err = allowed(ctx, &source, policy, b); err != nil {
+		if b.policy, err = allowed(ctx, &source, policy.Of(of.Tenant), b); err != nil {
 			return nil, err
 		}
 		s.Through, s.Kept = b.through()

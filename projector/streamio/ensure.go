@@ -1,6 +1,7 @@
 package streamio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,18 +31,16 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream) ([]string, error
 // incarnation of its journal, or a new one. Ensure changes nothing else of an existing stream,
 // because the limits belong to the operator. Ensure returns what it did, such as "created stream
 // CTX". It does not wait for new replicas; see [ReadReplicas]. Ensure may be repeated, also after
-// an interruption.
+// an interruption, which includes an interruption of [EnsureTenant].
 //
 // Errors: [ErrPartitions] if the existing streams have another number, [ErrReplicas] if the
 // servers cannot keep that many replicas, or if an existing stream has more.
 func Ensure(ctx context.Context, js jetstream.JetStream, want Layout) ([]string, error) {
-	n, _, err := readPartitions(ctx, js)
-	switch {
-	case errors.Is(err, ErrNoStream):
-		n = max(want.Partitions, 1)
-	case err != nil:
+	l, err := readLayout(ctx, js)
+	if err != nil && !errors.Is(err, ErrNoStream) {
 		return nil, err
 	}
+	n := cmp.Or(l.partitions[""], max(want.Partitions, 1))
 	if want.Partitions > 0 && n != want.Partitions {
 		return nil, fmt.Errorf("%w: the events are in %d, not in %d", ErrPartitions, n, want.Partitions)
 	}
@@ -53,10 +52,12 @@ func Ensure(ctx context.Context, js jetstream.JetStream, want Layout) ([]string,
 		if e.replicas, err = e.replicasOf(ctx, n.Stream(0).Name); err != nil {
 			return nil, err
 		}
-	} else if err := e.checkReplicas(ctx, n); err != nil {
+	} else if err := e.checkReplicas(ctx, allStreams(n, l)); err != nil {
 		return nil, err
 	}
-	for _, stream := range n.EventStreams() {
+	tenants := l.sharing()
+	for i, stream := range n.EventStreams() {
+		stream.Subjects = subjectsOf(n, i, tenants)
 		if err := e.stream(ctx, withOrigin(streamConfig(stream))); err != nil {
 			return e.done, err
 		}
@@ -74,7 +75,15 @@ func Ensure(ctx context.Context, js jetstream.JetStream, want Layout) ([]string,
 			return e.done, err
 		}
 	}
-	return e.done, fenceOff(ctx, js, n)
+	if l, err = readLayout(ctx, js); err != nil {
+		return e.done, err
+	}
+	for _, tenant := range l.tenants()[1:] {
+		if err := e.completeTenant(ctx, l, tenant); err != nil {
+			return e.done, err
+		}
+	}
+	return e.done, fenceOff(ctx, js)
 }
 
 // buckets returns the configuration of all buckets.
@@ -108,12 +117,16 @@ func streamConfig(s schema.Stream) jetstream.StreamConfig {
 }
 
 // fenceOff excludes older projectors from streams that no projector has read yet.
-func fenceOff(ctx context.Context, js jetstream.JetStream, n schema.Partitions) error {
+func fenceOff(ctx context.Context, js jetstream.JetStream) error {
+	list, err := ReadStreams(ctx, js)
+	if err != nil {
+		return err
+	}
 	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
 		return err
 	}
-	for _, s := range n.EventStreams() {
+	for _, s := range list {
 		stream, err := js.Stream(ctx, s.Name)
 		if err != nil {
 			return fmt.Errorf("look up stream %s: %w", s.Name, err)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // ImportsBucket is the name of the bucket in which imports remember what they have stored. The
@@ -32,14 +34,21 @@ type End struct {
 	Last        uint64 // sequence
 }
 
-// ReadEnds reads the end of each stream of events, in the order of the partitions.
-func ReadEnds(ctx context.Context, js jetstream.JetStream) ([]End, error) {
-	n, err := ReadPartitions(ctx, js)
+// ReadEnds reads the end of each stream that takes the events of a tenant, in the order of the partitions.
+func ReadEnds(ctx context.Context, js jetstream.JetStream, tenant string) ([]End, error) {
+	l, err := readLayout(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	ends := make([]End, 0, n)
-	for _, s := range n.EventStreams() {
+	if tenant = schema.TenantOf(tenant); l.partitions[tenant] == 0 {
+		tenant = ""
+	}
+	streams, err := l.streamsOf(tenant)
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]End, 0, len(streams))
+	for _, s := range streams {
 		stream, incarnation, err := OpenStream(ctx, js, s.Name)
 		if err != nil {
 			return nil, err

@@ -25,12 +25,12 @@ func (l Level) Behind() uint64 { return l.Last - l.Committed }
 
 // ReadLevels asks both servers once for each stream of events.
 func ReadLevels(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger) ([]Level, error) {
-	n, err := ReadPartitions(ctx, js)
+	streams, err := ReadStreams(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Level, n)
-	for i, s := range n.EventStreams() {
+	list := make([]Level, len(streams))
+	for i, s := range streams {
 		if list[i], err = ReadLevel(ctx, js, l, s.Name); err != nil {
 			return nil, err
 		}
@@ -84,12 +84,12 @@ func (h LastSequences) Total() (n uint64) {
 
 // ReadLastSequences reads the last sequence of each stream of events.
 func ReadLastSequences(ctx context.Context, js jetstream.JetStream) (LastSequences, error) {
-	n, err := ReadPartitions(ctx, js)
+	streams, err := ReadStreams(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	heads := make(LastSequences, n)
-	for _, s := range n.EventStreams() {
+	heads := make(LastSequences, len(streams))
+	for _, s := range streams {
 		stream, err := js.Stream(ctx, s.Name)
 		if err != nil {
 			return nil, fmt.Errorf("read the state of stream %s: %w", s.Name, err)

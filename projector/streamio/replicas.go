@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,9 +32,14 @@ const maxReplicas = 5
 func bucketStream(bucket string) string { return "KV_" + bucket }
 
 // allStreams returns the names of all streams of an installation, also those of buckets.
-func allStreams(n schema.Partitions) (names []string) {
+func allStreams(n schema.Partitions, l layout) (names []string) {
 	for _, s := range n.EventStreams() {
 		names = append(names, s.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.found)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	for _, s := range schema.OtherStreams() {
 		names = append(names, s.Name)
@@ -56,11 +63,11 @@ func (e *ensure) replicasOf(ctx context.Context, name string) (int, error) {
 }
 
 // checkReplicas returns an error if the number cannot be, before anything is changed.
-func (e *ensure) checkReplicas(ctx context.Context, n schema.Partitions) error {
+func (e *ensure) checkReplicas(ctx context.Context, names []string) error {
 	if e.replicas < 1 || e.replicas > maxReplicas {
 		return fmt.Errorf("%w: %d replicas: want a number from 1 to %d", ErrReplicas, e.replicas, maxReplicas)
 	}
-	for _, name := range allStreams(n) {
+	for _, name := range names {
 		have, err := e.replicasOf(ctx, name)
 		if err != nil {
 			return err
@@ -173,12 +180,15 @@ func (r Replicas) String() string {
 // each stream sees it. Where most servers of the cluster do not answer, nobody knows, and the error
 // is one of the connection.
 func ReadReplicas(ctx context.Context, js jetstream.JetStream) ([]Replicas, error) {
-	n, err := ReadPartitions(ctx, js)
+	l, err := readLayout(ctx, js)
+	if err == nil {
+		_, err = l.streamsOf("")
+	}
 	if err != nil {
 		return nil, err
 	}
 	var list []Replicas
-	for _, name := range allStreams(n) {
+	for _, name := range allStreams(l.partitions[""], l) {
 		stream, err := js.Stream(ctx, name)
 		var refused *jetstream.APIError
 		switch {

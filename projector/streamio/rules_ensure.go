@@ -26,11 +26,11 @@ import (
 //
 // Errors: [ErrNewerRules] if a newer ctxledger has changed the rules, or an error of a server.
 func EnsureRules(ctx context.Context, js jetstream.JetStream, l *ledger.Ledger, owner string, log *slog.Logger) (changed []string, err error) {
-	n, err := ReadPartitions(ctx, js)
+	streams, err := ReadStreams(ctx, js)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range n.EventStreams() {
+	for _, s := range streams {
 		what, err := EnsureStreamRules(ctx, js, l, s.Name, owner, log)
 		if err != nil {
 			return changed, err

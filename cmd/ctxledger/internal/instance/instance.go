@@ -104,7 +104,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 	if _, err = streamio.Ensure(ctx, i.JetStream, streamio.Layout{Partitions: c.Partitions}); err != nil {
 		return nil, err
 	}
-	partitions, err := streamio.ReadPartitions(ctx, i.JetStream)
+	streams, err := streamio.ReadStreams(ctx, i.JetStream)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 		pc.Linger = *c.Linger
 	}
 	pc.Owner, pc.Keys, pc.Log, pc.Metrics = owner, c.Keys, c.Log, c.Metrics
-	i.Keeper = &Keeper{Config: pc, Partitions: partitions, Tables: shardmap.Plain(i.Ledger), Pause: time.Minute, Told: c.Told}
+	i.Keeper = &Keeper{Config: pc, Streams: streamio.StreamNames(streams), Tables: shardmap.Plain(i.Ledger), Pause: time.Minute, Told: c.Told}
 	if c.Told != nil {
 		i.Keeper.Waits = func(error) bool { return true }
 	}

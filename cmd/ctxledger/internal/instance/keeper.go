@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,15 +17,15 @@ import (
 	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
-// A Keeper runs one fleet of projectors after another. The process outlives the end of a fleet.
+// A Keeper runs one fleet of projectors after another. The process outlives the end of a fleet. A
+// fleet ends when the list of streams changes, because a tenant got streams of its own.
 // Make one, call Start and then Run, each once; Fleet is safe for concurrent use.
 type Keeper struct {
-	Config     projector.Config
-	Partitions schema.Partitions
-	Tables     shardmap.Tables // to which the retention of the installation is applied
+	Config  projector.Config
+	Streams []string        // the names of the streams of events, by [streamio.ReadStreams]
+	Tables  shardmap.Tables // to which the retention of the installation is applied
 	// Waits reports whether to try again after a pause for an error, instead of ending. A
 	// person has to act, and the process is useful until then. Nil ends with every error but a
 	// lost lease.
@@ -39,7 +41,7 @@ type Keeper struct {
 
 // Start makes the first fleet.
 func (k *Keeper) Start() error {
-	f, err := projector.NewFleet(k.Config, k.Partitions)
+	f, err := projector.NewFleet(k.Config, k.Streams)
 	k.current.Store(f)
 	return err
 }
@@ -56,8 +58,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 	said := ""
 	for {
-		err := k.Fleet().Run(ctx)
+		next, err := k.follow(ctx)
 		switch {
+		case next != nil:
+			k.Streams = next
+			cmp.Or(k.Config.Log, slog.New(slog.DiscardHandler)).Info("the streams of events have changed, and are projected anew", "event", "streams_changed", "streams", len(next))
 		case errors.Is(err, lease.ErrLost):
 		case err != nil && k.Waits != nil && k.Waits(err):
 			if k.Told != nil && err.Error() != said {
@@ -74,6 +79,35 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 		if err := k.Start(); err != nil {
 			return err
+		}
+	}
+}
+
+// lookEvery is the pause between two looks at the list of streams.
+const lookEvery = 3 * time.Second
+
+// follow runs the fleet until it ends, or until the list of streams has changed. It then returns the
+// new list.
+func (k *Keeper) follow(ctx context.Context) (next []string, err error) {
+	if k.Config.UntilCaughtUp || k.Tables.OnCluster() { // shards have no tenants with streams of their own
+		return nil, k.Fleet().Run(ctx)
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- k.Fleet().Run(running) }()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return next, err
+		case <-ticker.C:
+			list, err := streamio.ReadStreams(ctx, k.Config.JetStream)
+			if names := streamio.StreamNames(list); err == nil && next == nil && !slices.Equal(names, k.Streams) {
+				next = names
+				stop()
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A Projector is one projector of the process.
@@ -35,11 +36,12 @@ type Process struct {
 
 // Readiness is the body of /readyz.
 type Readiness struct {
-	Ready       bool                `json:"ready"`             // all of the next three
-	NATS        bool                `json:"nats"`              // NATS is connected
-	ClickHouse  bool                `json:"clickhouse"`        // ClickHouse answers
-	Projector   bool                `json:"projector"`         // every stream is projected here without failures, or awaited as standby
-	Reasons     []string            `json:"reasons,omitempty"` // why the process is not ready
+	Ready       bool                `json:"ready"`              // all of the next three
+	NATS        bool                `json:"nats"`               // NATS is connected
+	ClickHouse  bool                `json:"clickhouse"`         // ClickHouse answers
+	Projector   bool                `json:"projector"`          // every stream is projected here without failures, or awaited as standby
+	Reasons     []string            `json:"reasons,omitempty"`  // why the process is not ready
+	Warnings    []string            `json:"warnings,omitempty"` // what does not make the process unready: streams near their limits
 	Streams     map[string]Progress `json:"streams"`
 	Events      uint64              `json:"events"` // projected since the start, like the next two
 	Duplicates  uint64              `json:"duplicates"`
@@ -98,6 +100,17 @@ func (p Process) ready(ctx context.Context) Readiness {
 	return r
 }
 
+// nearLimit is the share of the alert CtxledgerStreamNearLimit.
+const nearLimit = 0.85
+
+// ofTenant names the tenant of a stream that one tenant has for its own.
+func ofTenant(stream string) string {
+	if tenant, _, _ := schema.ParseStreamName(stream); tenant != "" {
+		return " of tenant " + tenant
+	}
+	return ""
+}
+
 func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Streams[stream] = Progress{h.State, s.Committed, h.Waiting}
 	r.Events += s.Events
@@ -105,6 +118,9 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Quarantined += s.Quarantined
 	r.LostFacts += s.Lost
 	r.UnknownKeys = max(r.UnknownKeys, s.UnknownKeys)
+	if near := float64(h.Bytes) > nearLimit*float64(h.Limit); near && h.Limit > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("stream %s%s has %d of the %d bytes of its limit, and refuses events at the limit", stream, ofTenant(stream), h.Bytes, h.Limit))
+	}
 	reason := ""
 	switch {
 	case h.State != projector.Projecting && h.State != projector.Standby:

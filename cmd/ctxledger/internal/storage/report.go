@@ -27,7 +27,8 @@ type NATS struct {
 // Stream is a stream, or the stream of a bucket or of an object store. Bytes are those of one replica.
 type Stream struct {
 	Name     string `json:"name"`
-	Kind     string `json:"kind"` // stream, bucket or objects
+	Kind     string `json:"kind"`             // stream, bucket or objects
+	Tenant   string `json:"tenant,omitempty"` // whose own stream of events it is
 	Messages int64  `json:"messages"`
 	Bytes    int64  `json:"bytes"`
 	Limit    *int64 `json:"limit_bytes,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // ReadStreams reads the sizes of all streams and buckets of the account, the largest first, and
@@ -86,6 +87,7 @@ func readStream(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 	case strings.HasPrefix(c.Name, "OBJ_"):
 		s.Kind = "objects"
 	}
+	s.Tenant, _, _ = schema.ParseStreamName(c.Name)
 	if c.MaxBytes > 0 {
 		s.Limit = &c.MaxBytes
 	}
@@ -97,8 +99,8 @@ func readStream(ctx context.Context, js jetstream.JetStream, info *jetstream.Str
 		s.Growth = &growth
 	}
 	s.Forecast = Estimate(leftOf(s.Limit, s.Bytes), s.Growth)
-	if events := c.Metadata[streamio.IncarnationKey] != ""; events && policy.Bytes > 0 {
-		s.Retention = new(int64(policy.Bytes))
+	if events := c.Metadata[streamio.IncarnationKey] != ""; events && policy.Of(s.Tenant).Bytes > 0 {
+		s.Retention = new(int64(policy.Of(s.Tenant).Bytes))
 		if s.Limit == nil || *s.Retention < *s.Limit {
 			s.Forecast = Forecast{Outlook: Retained}
 		}

@@ -42,13 +42,13 @@ func checkAccounts(ctx context.Context, a *cli.App, js jetstream.JetStream, secr
 	if secrets == "" {
 		return findings
 	}
-	return append(findings, checkSecrets(ctx, a, js.Conn().ConnectedAddr(), secrets)...)
+	return append(findings, checkSecrets(ctx, a, js, secrets)...)
 }
 
 const tenantSecret = "nats-tenant-"
 
 // checkSecrets signs in at the server as every tenant of a folder of `deploy nats --out`.
-func checkSecrets(ctx context.Context, a *cli.App, address, folder string) []finding {
+func checkSecrets(ctx context.Context, a *cli.App, js jetstream.JetStream, folder string) []finding {
 	files, err := filepath.Glob(filepath.Join(folder, tenantSecret+"*.env"))
 	if inner, innerErr := filepath.Glob(filepath.Join(folder, "secrets", tenantSecret+"*.env")); len(files) == 0 && innerErr == nil {
 		files = inner
@@ -59,7 +59,15 @@ func checkSecrets(ctx context.Context, a *cli.App, address, folder string) []fin
 	var findings []finding
 	for _, file := range files {
 		tenant := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), tenantSecret), ".env")
-		findings = append(findings, checkSecret(ctx, a, address, file, tenant))
+		_, err := js.StreamNameBySubject(ctx, schema.TenantSubjects(tenant))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			err = fmt.Errorf("no stream takes the events of tenant %s: run `ctxledger migrate --tenant %[1]s`", tenant)
+		}
+		f := finding{what: "accounts", err: err}
+		if err == nil {
+			f = checkSecret(ctx, a, js.Conn().ConnectedAddr(), file, tenant)
+		}
+		findings = append(findings, f)
 	}
 	return findings
 }
@@ -160,6 +168,9 @@ func (n *natsAccount) checkTenant(ctx context.Context, tenant string) finding {
 		"the leases of the projectors":   "$KV." + lease.Bucket + "." + stranger,
 		"the quarantine":                 "ctx.quarantine." + stranger,
 		"the signed heads of the ledger": "ctx.checkpoints." + stranger,
+	}
+	if tenant != schema.DefaultTenant { // a stranger may have no stream, which would answer
+		probes["the facts of tenant default"] = fact(schema.DefaultTenant, stranger)
 	}
 	for i, subject := range schema.OperatorSubjects(tenant) {
 		kind := schema.OperatorTypes()[i]

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // checkRetention looks for streams that are far beyond the policy of the retention. An installation
@@ -25,7 +26,8 @@ func checkRetention(ctx context.Context, js jetstream.JetStream, t shardmap.Tabl
 	}
 	f := finding{what: "retention", state: "the streams are within its limits", err: err}
 	for _, name := range slices.Sorted(maps.Keys(states)) {
-		if s := states[name]; f.err == nil && s.Overdue(policy, time.Now()) {
+		tenant, _, _ := schema.ParseStreamName(name)
+		if s := states[name]; f.err == nil && s.Overdue(policy.Of(tenant), time.Now()) {
 			f.err = fmt.Errorf("stream %s is beyond the limits of the retention: %s", name, remedyOf(s))
 		}
 	}

@@ -72,7 +72,10 @@ func scarceStore(stores []namedStore) error {
 
 func scarceStream(list []storage.Stream) error {
 	for _, s := range list {
-		if s.Scarce() {
+		switch {
+		case s.Scarce() && s.Tenant != "":
+			return fmt.Errorf("%s %s of tenant %s has %s of its limit of %s (full: %s), and refuses events of this tenant at the limit: raise it with `ctxledger migrate --tenant %[3]s --max-bytes SIZE`; see CtxledgerStreamNearLimit in the runbook", s.Kind, s.Name, s.Tenant, storage.Size(s.Bytes), storage.Size(*s.Limit), s.Forecast)
+		case s.Scarce():
 			return fmt.Errorf("%s %s has %s of its limit of %s (full: %s), and refuses or deletes messages at the limit: raise or remove it; see CtxledgerStreamNearLimit in the runbook", s.Kind, s.Name, storage.Size(s.Bytes), storage.Size(*s.Limit), s.Forecast)
 		}
 	}

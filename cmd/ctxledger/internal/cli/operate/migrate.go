@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -22,6 +24,7 @@ func MigrateCommand(a *cli.App) *cobra.Command {
 	var layout streamio.Layout
 	var readers []string
 	var cluster string
+	own := tenantFlags{}
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Create or upgrade the streams, the lease bucket and the tables",
@@ -39,6 +42,14 @@ their session. Several projectors share them. N is a power of two up to 256, and
 fixed when the streams are created. The default is one stream, CTX. Producers and
 projectors read N from the server. Order and identity of an event hold within its
 stream.
+
+--tenant T --partitions N gives tenant T streams of its own: CTX-T, or CTX_0-T, CTX_1-T and so
+on. They have their own window for repeated messages, their own limit of batches under way
+and their own transparency logs. --max-bytes is their size together on one server, and may
+be changed later: a full stream refuses messages, which stay in the outbox of their publisher.
+Events of T so far stay where they are, and one that is sent again counts once. The shared
+streams then take the events of listed tenants only. The command prints the list. It has
+the tenants with events or keys, and --tenant U adds U. A tenant keeps its own streams.
 
 --replicas 3 keeps every stream and bucket on three servers of a NATS cluster, and raises
 those that have fewer replicas. The command waits until the new replicas have all
@@ -70,13 +81,21 @@ Rows in the tables stay, and repeated events are still recognised.`,
 		Example: `  ctxledger migrate --partitions 4
   ctxledger migrate --replicas 3
   ctxledger migrate --cluster shop
+  ctxledger migrate --tenant acme --partitions 2 --max-bytes 20GB
+  ctxledger migrate --tenant umbrella
   ctxledger migrate --reader acme --reader umbrella
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			layout.Partitions = schema.Partitions(partitions)
 			if err := CheckPartitions(partitions); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("tenant") || cmd.Flags().Changed("max-bytes") {
+				if err := own.check(partitions, cmd.Flags().Changed("cluster")); err != nil {
+					return err
+				}
+			} else {
+				layout.Partitions = schema.Partitions(partitions)
 			}
 			if cmd.Flags().Changed("replicas") && layout.Replicas < 1 {
 				return cli.UsageError("--replicas %d: want a number from 1 to 5", layout.Replicas)
@@ -90,6 +109,11 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
+			}
+			if own.Tenant != "" {
+				if _, err := shardmap.Read(cmd.Context(), js); err == nil {
+					return cli.UsageError("--tenant does not work on a cluster: its shards have the partitions of the shared streams only")
+				}
 			}
 			created, err := streamio.Ensure(cmd.Context(), js, layout)
 			for _, what := range created {
@@ -124,11 +148,18 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			if err != nil {
 				return err
 			}
+			laid, err := own.ensure(cmd.Context(), a, js, l)
+			for _, what := range laid {
+				fmt.Fprintln(a.Out, what)
+			}
+			if err != nil {
+				return layoutExit(err)
+			}
 			made, err := shadow.Of(l).Readers(cmd.Context(), readers...)
 			for _, name := range made {
 				fmt.Fprintf(a.Out, "made the database %s\n", name)
 			}
-			if err == nil && len(created)+len(applied)+len(made)+len(changed) == 0 {
+			if err == nil && len(created)+len(applied)+len(laid)+len(made)+len(changed) == 0 {
 				fmt.Fprintln(a.Out, "everything is up to date")
 			}
 			return err
@@ -136,13 +167,64 @@ Rows in the tables stay, and repeated events are still recognised.`,
 	}
 	cmd.Flags().IntVar(&partitions, "partitions", 0, "in how many streams the events are (default: as many as there are, or 1)")
 	cmd.Flags().IntVar(&layout.Replicas, "replicas", 0, "on how many servers of a NATS cluster each stream is (default: as many as there are, or 1)")
+	cmd.Flags().StringVar(&own.Tenant, "tenant", "", "the tenant of --partitions and --max-bytes; alone: a tenant of the shared streams")
+	cmd.Flags().StringVar(&own.size, "max-bytes", "", "size of all streams of the tenant on one server, such as 20GB (default: what they have, or no limit)")
 	cmd.Flags().StringVar(&cluster, "cluster", "", "make the tables on every shard of this cluster of ClickHouse servers")
 	cmd.Flags().StringSliceVar(&readers, "reader", nil, "make the database of this tenant's reader; may be repeated")
 	return cmd
 }
 
+// tenantFlags describe the streams of one tenant.
+type tenantFlags struct {
+	streamio.TenantLayout
+	size string // of all streams, such as 20GB
+}
+
+// check parses the flags. It asks no server.
+func (f *tenantFlags) check(partitions int, cluster bool) error {
+	size, err := parseSize("--max-bytes", f.size)
+	switch {
+	case err != nil:
+		return err
+	case f.Tenant == "":
+		return cli.UsageError("--max-bytes is for the streams of one tenant: give --tenant, too")
+	case cluster:
+		return cli.UsageError("--tenant does not work on a cluster: leave --cluster or --tenant out")
+	}
+	if err := schema.CheckStreamTenant(f.Tenant); err != nil {
+		return cli.UsageError("--tenant: %w", err)
+	}
+	f.Partitions, f.MaxBytes = schema.Partitions(partitions), int64(min(size, math.MaxInt64))
+	return nil
+}
+
+// ensure makes the streams of the tenant. Without a tenant it does nothing.
+func (f *tenantFlags) ensure(ctx context.Context, a *cli.App, js jetstream.JetStream, l *ledger.Ledger) ([]string, error) {
+	if f.Tenant == "" {
+		return nil, nil
+	}
+	tables, err := ledger.ReadStorage(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables.Tenants {
+		f.Known = append(f.Known, schema.TenantOf(t.Tenant))
+	}
+	rings, err := cli.KeysIn(a.Flags.Data)()
+	if err != nil {
+		return nil, err
+	}
+	for _, ring := range rings {
+		f.Known = append(f.Known, ring.Tenant)
+	}
+	return streamio.EnsureTenant(ctx, js, f.TenantLayout)
+}
+
 // layoutExit adds the next step to an error of the streams' layout.
 func layoutExit(err error) error {
+	if errors.Is(err, streamio.ErrTenant) {
+		return cli.WithCode(cli.ExitUsage, err)
+	}
 	if errors.Is(err, streamio.ErrPartitions) {
 		return cli.UsageError("%w; `ctxledger migrate --help` says what to do", err)
 	}

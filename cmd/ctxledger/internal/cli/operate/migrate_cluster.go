@@ -22,6 +22,10 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 	if err != nil {
 		return err
 	}
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err == nil && streams[len(streams)-1].Tenant != "" {
+		return cli.UsageError("tenant %s has streams of its own, which a cluster cannot project: keep ClickHouse on one server", streams[len(streams)-1].Tenant)
+	}
 	m, err := cluster.Prepare(ctx, found.ClickHouseDSN, name)
 	switch {
 	case errors.Is(err, ledger.ErrUnreachable):

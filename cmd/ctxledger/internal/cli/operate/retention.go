@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 const retentionHelp = `Limit what the streams of events keep. Without limits they keep every message.
@@ -47,6 +48,7 @@ func RetentionCommand(a *cli.App) *cobra.Command {
 type limitFlags struct {
 	age, content, decisions              time.Duration
 	bytes, contentBytes                  string
+	ownAges, ownBytes                    map[string]string
 	tenantAges, tenantBytes, tenantLasts map[string]string
 	afterBackup, none                    bool
 	output                               string
@@ -60,6 +62,10 @@ func retentionSetCommand(a *cli.App) *cobra.Command {
 
 The limits hold for all processes from the next minute on. A new call replaces all
 limits; --none removes them.
+
+--tenant-age and --tenant-bytes are other limits for the streams of a tenant's own, which
+"ctxledger migrate --tenant" makes. Messages that a tenant has in the shared streams leave
+by the limits of those.
 
 --content-age also removes old content from the tables: the data of events, with texts.
 What the views show of facts stays, and so do ids, digests and leaves. Content stays while
@@ -90,6 +96,8 @@ messages to find repeats.`,
 	}
 	cmd.Flags().DurationVar(&f.age, "age", 0, "remove messages that are older, such as 720h for 30 days")
 	cmd.Flags().StringVar(&f.bytes, "bytes", "", "remove the oldest messages while a stream has more bytes, such as 20GiB")
+	cmd.Flags().StringToStringVar(&f.ownAges, "tenant-age", nil, "another age for the messages in the streams of a tenant's own, such as acme=720h; 0s keeps them; may be repeated")
+	cmd.Flags().StringToStringVar(&f.ownBytes, "tenant-bytes", nil, "another number of bytes for each stream of a tenant's own, such as acme=10GiB; 0B keeps all; may be repeated")
 	cmd.Flags().DurationVar(&f.content, "content-age", 0, "remove content from the tables that is older, such as 2160h for 90 days")
 	cmd.Flags().StringToStringVar(&f.tenantAges, "tenant-content-age", nil, "another age for the content of a tenant, such as acme=2160h; 0s keeps it; may be repeated")
 	cmd.Flags().StringVar(&f.contentBytes, "content-bytes", "", "remove the oldest content of a tenant that has more bytes in the tables, such as 50GiB")
@@ -107,6 +115,12 @@ func (f *limitFlags) policy() (p retention.Policy, err error) {
 	p = retention.Policy{
 		AgeSeconds: int64(f.age / time.Second), AfterBackup: f.afterBackup,
 		ContentAgeSeconds: int64(f.content / time.Second), DecisionAgeSeconds: int64(f.decisions / time.Second),
+	}
+	if p.TenantAges, err = byTenant(f.ownAges, "--tenant-age", "an age, such as acme=720h", parseSeconds); err != nil {
+		return p, err
+	}
+	if p.TenantBytes, err = byTenant(f.ownBytes, "--tenant-bytes", "a size, such as acme=10GiB", humanize.ParseBytes); err != nil {
+		return p, err
 	}
 	if p.TenantContent, err = byTenant(f.tenantAges, "--tenant-content-age", "an age, such as acme=2160h", parseSeconds); err != nil {
 		return p, err
@@ -203,6 +217,15 @@ func setRetention(ctx context.Context, a *cli.App, p retention.Policy, output st
 	if err != nil {
 		return err
 	}
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err != nil {
+		return err
+	}
+	for _, tenant := range p.Tenants() {
+		if !slices.ContainsFunc(streams, func(s streamio.EventStream) bool { return s.Tenant == tenant }) {
+			return cli.UsageError("tenant %s has no streams of its own: only the limits of all streams hold for its messages; `ctxledger migrate --help` says how to make them", tenant)
+		}
+	}
 	kv, err := lease.OpenBucket(ctx, js)
 	if err != nil {
 		return err
@@ -251,6 +274,10 @@ func (r retentionReport) WriteTable(w io.Writer) error {
 	}
 	if r.Policy.Bytes > 0 {
 		fmt.Fprintf(w, "the oldest messages leave while a stream has more than %s\n", storage.Size(int64(r.Policy.Bytes)))
+	}
+	for _, tenant := range r.Policy.Tenants() {
+		of := r.Policy.Of(tenant)
+		fmt.Fprintf(w, "the streams of tenant %s: messages older than %v leave, and the oldest ones above %s (0 is no limit)\n", tenant, of.Age(), storage.Size(int64(of.Bytes)))
 	}
 	writeTableLimits(w, r.Policy)
 	if r.Policy.AfterBackup {

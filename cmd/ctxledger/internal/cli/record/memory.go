@@ -54,7 +54,7 @@ func openMemory(ctx context.Context, a *cli.App, js jetstream.JetStream, tenant 
 	place := "of " + cli.Redacted(js.Conn().ConnectedUrl())
 	if !blind {
 		var err error
-		if m.ends, err = readEnds(ctx, js); err != nil {
+		if m.ends, err = readEnds(ctx, js, tenant); err != nil {
 			return nil, err
 		}
 		place = m.ends[0].Incarnation.String()
@@ -74,8 +74,8 @@ func (m *memory) follow() {
 	}
 }
 
-func readEnds(ctx context.Context, js jetstream.JetStream) (ends []known.Place, err error) {
-	found, err := streamio.ReadEnds(ctx, js)
+func readEnds(ctx context.Context, js jetstream.JetStream, tenant string) (ends []known.Place, err error) {
+	found, err := streamio.ReadEnds(ctx, js, tenant)
 	for _, end := range found {
 		ends = append(ends, known.Place{Incarnation: end.Incarnation, Last: end.Last})
 	}
@@ -167,7 +167,7 @@ func (m *memory) keep(ctx context.Context, a *cli.App) {
 		_ = ui.Line(a.Err, "%s of the bucket %s cannot be read and were not used", ui.Plural(m.damaged, "value"), streamio.ImportsBucket)
 	}
 	if m.ends != nil && len(m.logs) > 0 {
-		ends, err := readEnds(ctx, m.js)
+		ends, err := readEnds(ctx, m.js, m.tenant)
 		if err != nil {
 			_ = ui.Line(a.Err, "the next import reads these logs again, because the ends of the streams cannot be read: %v", err)
 			return

@@ -114,7 +114,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return err
 	}
-	partitions, err := streamio.ReadPartitions(ctx, js)
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
@@ -140,7 +140,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if listener != nil {
 		c.Metrics = metrics.New()
 	}
-	k := instance.Keeper{Config: c, Partitions: partitions, Tables: tables, Pause: time.Minute}
+	k := instance.Keeper{Config: c, Streams: streamio.StreamNames(streams), Tables: tables, Pause: time.Minute}
 	if listener != nil && !untilCaughtUp { // ending would take the alarm away
 		k.Waits = instance.Alarming
 	}
@@ -156,8 +156,8 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	err = k.Run(ctx)
 	s := k.Fleet().Status()
 	upTo := fmt.Sprintf("up to sequence %d", s.Committed)
-	if partitions > 1 {
-		upTo = fmt.Sprintf("of %d streams", partitions)
+	if n := len(k.Streams); n > 1 {
+		upTo = fmt.Sprintf("of %d streams", n)
 	}
 	fmt.Fprintf(a.Out, "projected %d events %s; %d duplicates, %d quarantined\n", s.Events, upTo, s.Duplicates, s.Quarantined)
 	return err
