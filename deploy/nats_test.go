@@ -297,6 +297,18 @@ func TestSDKAsATenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSubjects(t, admin, schema.EventStream, map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 3})
+	if _, err := streamio.EnsureTenant(t.Context(), admin, streamio.TenantLayout{Tenant: "acme", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if _, err := client.Record(t.Context(), &schema.ItemRemoved{ItemID: fmt.Sprint("own-", i), Reason: "superseded"}, schema.Correlation{SessionID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantSubjects(t, admin, "CTX-acme", map[string]uint64{"ctx.v1.acme.unnamed.p3d.item.removed": 2})
 }
 
 // TestTLS includes tls.conf, with a certificate for the test.

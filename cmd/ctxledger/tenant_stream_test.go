@@ -144,14 +144,14 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 		return r.count("SELECT uniqExact(tenant) FROM events") == 2
 	})
 	for says, args := range map[string][]string{
-		"gives --tenant":             {"--max-bytes", "1GB"},
+		"give --tenant":              {"--max-bytes", "1GB"},
 		"want up to 64 letters":      {"--tenant", "a.b", "--partitions", "1"},
 		"want at least":              {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1MB"},
 		"no streams of its own":      {"--tenant", "acme", "--max-bytes", "1GB"},
 		"cannot reserve":             {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1000PB"},
 		"does not work on a cluster": {"--tenant", "acme", "--partitions", "2", "--cluster", "shop"},
 	} {
-		if said := r.run(cli.ExitUsage, append([]string{"migrate"}, args...)...); !strings.Contains(said, strings.Replace(says, "gives", "give", 1)) {
+		if said := r.run(cli.ExitUsage, append([]string{"migrate"}, args...)...); !strings.Contains(said, says) {
 			t.Errorf("%v says %q", args, said)
 		}
 	}
@@ -185,13 +185,15 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 
 	// The stream of a session is filled to its limit.
 	filled := 1 // facts of acme by this test itself
-	for ; ; filled++ {
-		if _, err := r.put(fmt.Sprint("fill-", filled), "session-0", strings.Repeat("x", 60<<10)); err != nil {
-			var full *jetstream.APIError
-			if !errors.As(err, &full) || full.ErrorCode != 10077 {
-				t.Fatal(err)
+	for _, size := range []int{60 << 10, 4 << 10, 1} {
+		for ; ; filled++ {
+			if _, err := r.put(fmt.Sprint("fill-", filled), "session-0", strings.Repeat("x", size)); err != nil {
+				var full *jetstream.APIError
+				if !errors.As(err, &full) || full.ErrorCode != 10077 {
+					t.Fatal(err)
+				}
+				break
 			}
-			break
 		}
 	}
 	for range 4 * tenantSessions {
@@ -211,11 +213,11 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 		r.must(json.NewDecoder(answer.Body).Decode(&ready))
 		return ready.Ready && len(ready.Warnings) == 1 && strings.Contains(ready.Warnings[0], own+" of tenant acme")
 	})
-	if said := r.run(cli.ExitUsage, "migrate", "--tenant", "acme", "--max-bytes", "33MB"); !strings.Contains(said, "more than its share") {
-		t.Errorf("migrate says %q", said)
-	}
 	r.run(cli.ExitDone, "migrate", "--tenant", "acme", "--max-bytes", "128MiB")
 	r.must(r.clients["acme"].Flush(t.Context()))
+	if said := r.run(cli.ExitUsage, "migrate", "--tenant", "acme", "--max-bytes", "32MiB"); !strings.Contains(said, "more than its share") {
+		t.Errorf("migrate says %q", said)
+	}
 
 	for tenant, want := range map[string]int{"acme": r.facts["acme"] + filled, "umbrella": r.facts["umbrella"]} {
 		r.await(fmt.Sprint(tenant, " is in the ledger"), func() bool {
@@ -233,8 +235,12 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 	if n := r.count("SELECT uniqExact(incarnation) FROM events WHERE tenant = 'acme' AND session_id = 'session-0'"); n != 2 {
 		t.Errorf("the session has events of %d streams, not of 2", n)
 	}
-	if said := r.run(cli.ExitDone, "rebuild", "--compare-only"); !strings.Contains(said, "3 streams") {
-		t.Log(said)
+	r.run(cli.ExitDone, "rebuild", "--compare-only")
+	if said := r.run(cli.ExitUsage, "retention", "set", "--age", "720h", "--tenant-age", "umbrella=168h"); !strings.Contains(said, "no streams of its own") {
+		t.Errorf("retention says %q", said)
+	}
+	if said := r.run(cli.ExitDone, "retention", "set", "--age", "720h", "--tenant-age", "acme=168h"); !strings.Contains(said, "streams of tenant acme: messages older than 168h") {
+		t.Errorf("retention says %q", said)
 	}
 	head := filepath.Join(t.TempDir(), "head")
 	r.await("a head is signed", func() bool {
@@ -246,5 +252,8 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 	r.run(cli.ExitDone, "evidence", "export", "--session", "session-1", "--tenant", "acme", "--out", pack)
 	key := filepath.Join(t.TempDir(), "key")
 	r.must(os.WriteFile(key, []byte(r.run(cli.ExitDone, "proof", "keygen")), 0o600))
-	t.Log(r.run(cli.ExitDone, "evidence", "verify", pack, "--key", key))
+	said = r.run(cli.ExitDone, "evidence", "verify", pack, "--key", key)
+	if !strings.Contains(said, "ctxledger/CTX/") || !strings.Contains(said, "-acme/") {
+		t.Errorf("the pack has no logs of both streams: %s", said)
+	}
 }

@@ -34,12 +34,12 @@ func newRoute(js jetstream.JetStream) *route {
 // the error of a failed stream. Other streams may have stored their part, and the
 // next attempt leaves them out.
 func (r *route) try(batch []*nats.Msg, again bool) error {
+	if !again || r.stored == nil {
+		r.stored = make(map[string]bool)
+	}
 	parts, err := r.split(batch, again)
 	if err != nil {
 		return err
-	}
-	if !again {
-		r.stored = make(map[string]bool, len(parts))
 	}
 	errs := make(map[string]error, len(parts))
 	var mu sync.Mutex // guards errs
@@ -133,7 +133,7 @@ func (r *route) find(tenant string, again bool) error {
 	case !errors.Is(err, jetstream.ErrStreamNotFound) && !PublishOnly(err):
 		return fmt.Errorf("find the streams: %w", err)
 	case again && errors.Is(err, jetstream.ErrStreamNotFound):
-		return fmt.Errorf("no stream takes the events of tenant %s: run `ctxledger migrate --tenant %[1]s`: %w", schema.TenantOf(tenant), err)
+		return fmt.Errorf("no stream takes the events of tenant %s: run `ctxledger migrate --tenant %[1]s`: %w", schema.TenantOf(tenant), nats.ErrNoResponders)
 	}
 	return nil
 }

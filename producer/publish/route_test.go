@@ -1,9 +1,13 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 	"github.com/ctxledger/ctxledger/schema"
@@ -55,5 +59,35 @@ func BenchmarkPublishToPartitions(b *testing.B) {
 				b.Fatal(err)
 			}
 		})
+	}
+}
+
+// JetStream limits the open batches of a stream. A tenant with a stream of its own uses up only its own.
+func TestOpenBatchesOfATenant(t *testing.T) {
+	t.Parallel()
+	b := bustest.Start(t)
+	one := schema.Partitions(1)
+	shared, own := bustest.Partition(one.Stream(0)), bustest.Partition(one.StreamOf("acme", 0))
+	shared.Subjects = one.SubjectsOf(0, "umbrella")
+	b.Update(t, shared)
+	b.CreateStream(t, own)
+	message := func(tenant, id string) *nats.Msg {
+		m := nats.NewMsg(schema.Subject{Tenant: tenant, Runtime: "r", Bucket: "p00", Object: "item", Verb: "added"}.String())
+		m.Header.Set(schema.MsgIDHeader, tenant+id)
+		return m
+	}
+	for i := range 50 {
+		m := message("acme", fmt.Sprint("open-", i))
+		m.Header.Set(jetstreamext.BatchIDHeader, fmt.Sprint("batch-", i))
+		m.Header.Set(jetstreamext.BatchSeqHeader, "1")
+		if _, err := b.NC.RequestMsgWithContext(bustest.Within(t, 5*time.Second), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for tenant, want := range map[string]error{"acme": jetstreamext.ErrAtomicPublishTooManyInflight, "umbrella": nil} {
+		_, err := jetstreamext.PublishMsgBatch(bustest.Within(t, 5*time.Second), b.JS, []*nats.Msg{message(tenant, "1"), message(tenant, "2")})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", tenant, err, want)
+		}
 	}
 }
