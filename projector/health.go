@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -35,7 +36,8 @@ type Health struct {
 	// as "write: clickhouse 252" or "renew the lease: lease 10023 (no room left)". For an
 	// interrupted restore it names the backup and the next step. Empty if no step failed.
 	Waiting string
-	// Failing is how long steps have failed without a commit, 0 if Waiting is empty.
+	// Failing is how long steps have failed without a commit, or the age of a lease that was due for
+	// renewal long ago. 0 if Waiting is empty.
 	Failing time.Duration
 	// Bytes and Limit are the size of the stream and its own limit at the last measurement for Metrics.
 	// Limit is 0 if there is none, or if it is unknown.
@@ -66,6 +68,11 @@ func (p *Projector) Health() Health {
 	}
 	if trouble := p.leaseTrouble.Load(); h.Waiting == "" && trouble != nil && !p.overcame(*trouble) {
 		h.Waiting, h.Failing = trouble.step, time.Since(trouble.since)
+	}
+	if own := p.held.Load(); own != nil { // a full store may let each attempt wait for many seconds
+		if age := time.Since(own.Renewed()); age >= p.config.Timing.Expiry {
+			h.Waiting, h.Failing = cmp.Or(h.Waiting, "renew the lease"), max(h.Failing, age)
+		}
 	}
 	if reason := p.reason.Load(); reason != nil && h.State != Projecting {
 		h.Reason = *reason

@@ -72,6 +72,7 @@ func TestCaptureLargeTexts(t *testing.T) {
 	if _, plain := r.stored(); plain {
 		t.Error("the bucket has the text in the clear")
 	}
+	awaitRow(t, r.data, "SELECT count() > 0 FROM turn_window", "1") // may come a moment after its items
 	if said := r.must("window", "--last", "--text"); !strings.Contains(said, r.text) {
 		t.Errorf("the text is not shown whole: %d bytes", len(said))
 	}

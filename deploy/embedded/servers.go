@@ -136,6 +136,19 @@ func (s *Servers) HTTPURL() string { return s.addresses.HTTPURL }
 // NATSServer is the NATS server, nil without NATS.
 func (s *Servers) NATSServer() *server.Server { return s.nats }
 
+// NATSHealth returns what NATS says of itself, or nil. A stream whose disk was full takes no messages until
+// NATS is restarted, and the server answers its publishers with silence; only its health tells. Safe for
+// concurrent use.
+func (s *Servers) NATSHealth() error {
+	if s.nats == nil {
+		return nil
+	}
+	if h := s.nats.Healthz(nil); h.Error != "" {
+		return errors.New(h.Error)
+	}
+	return nil
+}
+
 // Restarts returns the number of restarts of ClickHouse.
 func (s *Servers) Restarts() int {
 	if s.engine == nil {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -346,6 +347,8 @@ func TestNothingDangles(t *testing.T) {
 	}
 }
 
+var pseudonym = regexp.MustCompile(`\bid-[a-z2-7]{24}\b`)
+
 // TestWithoutIDs: a pack with --redact-ids contains no original id, and has the same number of
 // documents.
 func TestWithoutIDs(t *testing.T) {
@@ -365,6 +368,7 @@ func TestWithoutIDs(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(path)
+		text = pseudonym.ReplaceAll(text, nil) // it has the letters of an id by chance, once in some hundred runs
 		for _, id := range []string{"sess-7f3a", "turn-3", "user-812", "run-1", "item-backoff", "host-a", "thread-1", "retry/backoff.go", "flaky", "acme"} {
 			if bytes.Contains(text, []byte(id)) {
 				t.Errorf("%s holds %s", path, id)

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -182,12 +183,18 @@ func mayPass(err error) bool {
 	return !errors.Is(err, ErrEntry) && !errors.Is(err, nats.ErrConnectionClosed) && ledger.Transient(err)
 }
 
-// put makes one compare-and-set. A deleted key has revision 0 and needs Create.
+// room is the size of a stored entry, a page of most file systems. A full disk still takes what fits into
+// the last page of a file, so that small entries would be renewed for a minute while no event is stored.
+const room = 4 << 10
+
+// put makes one compare-and-set. A deleted key has revision 0 and needs Create. Spaces behind the entry fill
+// its room.
 func (l *Lease) put(ctx context.Context, entry Entry) error {
 	value, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("encode lease: %w", err)
 	}
+	value = append(value, bytes.Repeat([]byte(" "), max(0, room-len(value)))...)
 	var revision uint64
 	if l.revision == 0 {
 		revision, err = l.KV.Create(ctx, l.Key, value)

@@ -16,7 +16,7 @@ func Probe(ctx context.Context, js jetstream.JetStream) error {
 	if err != nil {
 		return err
 	}
-	if _, err := kv.Put(ctx, probeKey, make([]byte, 64)); err != nil {
+	if _, err := kv.Put(ctx, probeKey, make([]byte, room)); err != nil {
 		return err
 	}
 	return kv.Purge(ctx, probeKey)

@@ -26,7 +26,7 @@ type Projector interface {
 // Process gives access to the parts of the process whose state is reported.
 type Process struct {
 	Projectors func() []Projector
-	NATS       func() bool                 // reports whether NATS is connected
+	NATS       func(context.Context) error // returns why NATS stores nothing, as a reason; see [Connected]
 	ClickHouse func(context.Context) error // returns an error if ClickHouse does not answer
 	Metrics    prometheus.Gatherer
 	Pages      http.Handler // answers all other paths; nil for none
@@ -37,7 +37,7 @@ type Process struct {
 // Readiness is the body of /readyz.
 type Readiness struct {
 	Ready       bool                `json:"ready"`              // all of the next three
-	NATS        bool                `json:"nats"`               // NATS is connected
+	NATS        bool                `json:"nats"`               // NATS is connected, and says of itself that it stores
 	ClickHouse  bool                `json:"clickhouse"`         // ClickHouse answers
 	Projector   bool                `json:"projector"`          // every stream is projected here without failures, or awaited as standby
 	Reasons     []string            `json:"reasons,omitempty"`  // why the process is not ready
@@ -63,32 +63,36 @@ type liveness struct {
 	Stuck []string `json:"stuck,omitempty"` // streams whose projector has work and makes no step
 }
 
-// patience is the time in which ClickHouse must answer a probe.
+// patience is the time in which each server must answer a probe.
 const patience = 1500 * time.Millisecond
 
 // maxFailing is how long steps may fail without a commit in a process that is ready.
 const maxFailing = 10 * time.Second
 
-// answers asks ClickHouse, and waits no longer than patience for the answer. The client of a server
-// that hangs may wait for a new connection beyond the end of its context.
-func (p Process) answers(ctx context.Context) bool {
+// ask begins a probe. The returned function waits for its answer, but no longer than patience. The client of
+// a server that hangs may wait for a new connection beyond the end of its context.
+func ask(ctx context.Context, probe func(context.Context) error) (answer func() error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answer := make(chan error, 1)
-	go func() { answer <- p.ClickHouse(ctx) }()
-	select {
-	case err := <-answer:
-		return err == nil
-	case <-ctx.Done():
-		return false
+	answered := make(chan error, 1)
+	go func() { answered <- probe(ctx) }()
+	return func() error {
+		defer cancel()
+		select {
+		case err := <-answered:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
 // ready asks both servers and every projector. ready takes at most about patience.
 func (p Process) ready(ctx context.Context) Readiness {
-	r := Readiness{NATS: p.NATS(), ClickHouse: p.answers(ctx), Projector: true, Streams: make(map[string]Progress)}
-	if !r.NATS {
-		r.Reasons = append(r.Reasons, "NATS is not connected")
+	nats, clickhouse := ask(ctx, p.NATS), ask(ctx, p.ClickHouse)
+	why := nats()
+	r := Readiness{NATS: why == nil, ClickHouse: clickhouse() == nil, Projector: true, Streams: make(map[string]Progress)}
+	if why != nil {
+		r.Reasons = append(r.Reasons, why.Error())
 	}
 	if !r.ClickHouse {
 		r.Reasons = append(r.Reasons, "ClickHouse does not answer")

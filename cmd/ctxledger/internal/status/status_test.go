@@ -73,7 +73,7 @@ func begin(t *testing.T, s *embeddedtest.Servers) running {
 	must(t, err)
 	server := Serve(listener, Process{
 		Projectors: func() []Projector { return []Projector{p} },
-		NATS:       nc.IsConnected, ClickHouse: l.Ping, Metrics: NewRegistry(c.Metrics),
+		NATS:       Connected(nc.IsConnected), ClickHouse: l.Ping, Metrics: NewRegistry(c.Metrics),
 	})
 	t.Cleanup(func() { server.Close() })
 	return running{p, "http://" + listener.Addr().String(), stop}
@@ -213,7 +213,7 @@ func TestReadinessDoesNotWaitForAClient(t *testing.T) {
 	end := make(chan struct{})
 	defer close(end)
 	p := Process{
-		Projectors: func() []Projector { return nil }, NATS: func() bool { return true },
+		Projectors: func() []Projector { return nil }, NATS: Connected(func() bool { return true }),
 		ClickHouse: func(context.Context) error { <-end; return nil },
 	}
 	if r := p.ready(t.Context()); r.Ready || r.ClickHouse || !slices.Equal(r.Reasons, []string{"ClickHouse does not answer"}) {

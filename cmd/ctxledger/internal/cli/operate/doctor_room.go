@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/publish"
@@ -31,6 +32,10 @@ func checkStreamRoom(ctx context.Context, js jetstream.JetStream, monitor string
 		server, err := storage.ReadMonitor(ctx, monitor, account.Growth)
 		if err != nil {
 			f.err = err
+			return []finding{f}
+		}
+		if err := status.Monitor(monitor)(ctx); err != nil {
+			f.err = fmt.Errorf("NATS says: %w; see CtxledgerStreamStoreFull in the runbook", err)
 			return []finding{f}
 		}
 		stores = append(stores, namedStore{"the server (max_file_store)", *server})
@@ -57,6 +62,8 @@ func refusedWrite(err error) error {
 		return nil
 	case metrics.LeaseFailure(err).Full():
 		return fmt.Errorf("JetStream has no room left and refuses events and leases (%w): free room on its disk or raise max_file_store; see CtxledgerStreamStoreFull in the runbook", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("a write to the bucket of leases has no answer (%w), as on a full disk of NATS: make room and restart NATS; see CtxledgerStreamStoreFull in the runbook", err)
 	}
 	return fmt.Errorf("write to the bucket of leases: %w", err)
 }

@@ -30,7 +30,7 @@ import (
 
 func ProjectCommand(a *cli.App) *cobra.Command {
 	var untilCaughtUp, recheck bool
-	var listen string
+	var listen, monitor string
 	var heads cli.HeadFlags
 	var linger cli.LingerFlag
 	cmd := &cobra.Command{
@@ -45,6 +45,8 @@ projector finishes its batch and exits with 0.
 /readyz. With --listen the projector stays if the stream lost events or is another
 stream. The status reports the reason, the projector tries again every minute, and an
 interruption exits with 1. Alert rules and a dashboard are in deploy/grafana.
+A stream that could not be written, such as on a full disk, takes no messages until
+NATS is restarted. With --nats-monitor, /readyz reports that.
 
 Under systemd the command reports READY=1, WATCHDOG=1 and STOPPING=1 (Type=notify).
 "ctxledger deploy systemd" prints a unit.
@@ -68,7 +70,8 @@ are any. An interrupted pass continues at its place.`,
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger project
   ctxledger project --linger 20ms
   ctxledger project --data ./ledger --checkpoint-dir /mnt/elsewhere/heads
-  ctxledger project --listen 127.0.0.1:9464 --log-format json`,
+  ctxledger project --listen 127.0.0.1:9464 --log-format json
+  ctxledger project --listen 127.0.0.1:9464 --nats-monitor http://127.0.0.1:8222`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if recheck && untilCaughtUp {
@@ -86,12 +89,13 @@ are any. An interrupted pass continues at its place.`,
 			if err := heads.Check(); err != nil {
 				return err
 			}
-			return project(cmd.Context(), a, untilCaughtUp, time.Duration(linger), listen, heads)
+			return project(cmd.Context(), a, untilCaughtUp, time.Duration(linger), listen, monitor, heads)
 		},
 	}
 	cmd.Flags().BoolVar(&untilCaughtUp, "until-caught-up", false, "stop once level with the stream")
 	linger.Register(cmd.Flags())
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /metrics, /healthz and /readyz, such as 127.0.0.1:9464 (default: none)")
+	cmd.Flags().StringVar(&monitor, "nats-monitor", "", "monitoring address of the NATS server, such as http://127.0.0.1:8222, which /readyz asks")
 	heads.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&recheck, "recheck", false, "search the tables for values that were recorded before their redaction, and stop")
 	return cmd
@@ -101,7 +105,7 @@ are any. An interrupted pass continues at its place.`,
 // without answers is noticed within the life of a lease.
 var Outlasting = []nats.Option{nats.MaxReconnects(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2)}
 
-func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen string, heads cli.HeadFlags) error {
+func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Duration, listen, monitor string, heads cli.HeadFlags) error {
 	manager := notify.FromEnvironment(a.Log())
 	listener, err := ListenStatus(listen)
 	if err != nil {
@@ -147,7 +151,10 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err := k.Start(); err != nil {
 		return err
 	}
-	process := status.Process{Projectors: projectorsOf(&k), NATS: js.Conn().IsConnected, ClickHouse: pingAll(ledgers)}
+	process := status.Process{Projectors: projectorsOf(&k), NATS: status.Connected(js.Conn().IsConnected), ClickHouse: pingAll(ledgers)}
+	if monitor != "" {
+		process.NATS = status.Healthy(js.Conn().IsConnected, status.Monitor(monitor))
+	}
 	if listener != nil {
 		process.Metrics = status.NewRegistry(c.Metrics)
 		defer status.Serve(listener, process).Close()

@@ -114,7 +114,7 @@ func runServe(ctx context.Context, a *cli.App, listen string, who accessFlags) e
 	defer telemetry.Close()
 	door := &events{app: a, telemetry: telemetry, connect: connect}
 	handler := status.Handler(status.Process{
-		Projectors: func() []status.Projector { return nil }, NATS: door.isConnected, ClickHouse: pages.ping,
+		Projectors: func() []status.Projector { return nil }, NATS: status.Connected(door.isConnected), ClickHouse: pages.ping,
 		Metrics: status.NewRegistry(metrics.New()), Pages: withEvents(pages, door), Guard: guardOf(a, who, tokens).Wrap,
 	})
 	server := &http.Server{

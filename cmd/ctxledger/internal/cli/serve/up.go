@@ -106,6 +106,14 @@ type UpAddresses struct {
 	Data     string `json:"data"`
 }
 
+// healthOf returns the check of NATS. Only the own server can be asked how it is.
+func healthOf(i *instance.Instance) func(context.Context) error {
+	if i.Servers == nil {
+		return status.Connected(i.NATS.IsConnected)
+	}
+	return status.Healthy(i.NATS.IsConnected, func(context.Context) error { return i.Servers.NATSHealth() })
+}
+
 func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, ports portFlags, upstreams map[string]string, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {
 	manager := notify.FromEnvironment(a.Log())
 	c.Progress, c.Log = a.FetchProgress(), a.Log()
@@ -207,7 +215,7 @@ func attend(ctx context.Context, a *cli.App, i *instance.Instance, listener net.
 	telemetry := wire.NewTelemetry(ctx, a, func() (string, error) { return found.NATSURL, nil })
 	server := status.Serve(listener, status.Process{
 		Projectors: projectorsOf(i.Keeper),
-		NATS:       i.NATS.IsConnected, ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
+		NATS:       healthOf(i), ClickHouse: i.Ledger.Ping, Metrics: status.NewRegistry(m),
 		Guard: guardOf(a, accessFlags{}, nil).Wrap,
 		Pages: withEvents(pages, &events{app: a, telemetry: telemetry, connect: connect}),
 	})
