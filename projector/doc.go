@@ -26,7 +26,7 @@
 //	signing     signed tree heads
 //	retention   removes old messages from the streams, but keeps what never expires
 //	erasure     erases the messages of a data subject
-//	rebuild     fills a second set of tables
+//	rebuild     fills a second set of tables; moves a partition to another shard
 //	recheck     finds withheld values in older events
 //
 // Each package imports only the packages above it, and none imports this package. This
@@ -207,6 +207,10 @@
 // Tree heads are signed in parallel with the commits, which do not wait; see [signing.Config].
 //
 // # Partitions
+//
+// On a cluster each partition is projected to one shard. A [rebuild.Move] moves it to another one; see there
+// for its steps. A projector reads the map of the shards under its lease and after it has loaded redactions.
+// If a partition has moved, a [Fleet] ends, and its process opens the shards again.
 //
 // Several streams may hold the events, one for each bucket of sessions; see
 // [schema.Partitions]. Each stream has its own incarnation, lease, journal and commits. A

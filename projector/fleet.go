@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 )
 
 // Fleet projects the streams of events. A Fleet projects as many of them at a time as this
@@ -102,17 +103,26 @@ func (f *Fleet) projector(i int) (*Projector, error) {
 // Run projects until ctx ends, or, with UntilCaughtUp, until every stream is caught up. Run
 // returns nil in both cases. When a projector fails for a reason that needs a person, the fleet
 // gives its stream up and continues with the other streams. The log and Projectors show the
-// failure. Run returns the error at the end, or immediately when no stream is left.
+// failure. Run returns the error at the end, or immediately when no stream is left. Run ends with
+// [shardmap.ErrMoved] when a partition has moved to another shard: then open the ledgers again, and run a
+// new Fleet.
 func (f *Fleet) Run(ctx context.Context) error {
 	shared, stop, err := f.joinRoster(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
 	defer stop()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	errs := make([]error, len(f.streams))
 	var streams sync.WaitGroup
 	for i := range f.streams {
-		streams.Go(func() { errs[i] = f.follow(ctx, i, shared) })
+		streams.Go(func() {
+			errs[i] = f.follow(ctx, i, shared)
+			if errors.Is(errs[i], shardmap.ErrMoved) {
+				end()
+			}
+		})
 	}
 	streams.Wait()
 	return errors.Join(errs...)

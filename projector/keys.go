@@ -39,6 +39,9 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 			return err
 		}
 		values, err := b.store.WithheldThrough(ctx, b.source.Incarnation, b.committed.Load(), revoked...)
+		if err == nil {
+			err = b.placed(ctx) // else the redactions of a stream may have left the shards that were asked
+		}
 		if err != nil {
 			return err
 		}

@@ -84,6 +84,9 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
+		if through := l.through(); through > 0 && next > through {
+			return nil
+		}
 		if l.config.UntilCaughtUp {
 			if level, err := l.in.Level(ctx); err != nil || level {
 				return err
@@ -122,6 +125,7 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 			began = messages[0].Arrived
 		}
 		kept, expired := l.unexpired(ctx, next, messages)
+		kept, beyond := upTo(l.through(), kept)
 		taken += len(kept)
 		limits.Messages -= len(kept)
 		for _, m := range kept {
@@ -137,14 +141,25 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 			idle, inTime = writingPause, true
 		}
 		limits.Linger = idle
-		end := expired != nil || limits.Messages <= 0 || limits.Bytes <= 0 || l.in.Cut() || !inTime
+		end := expired != nil || beyond > 0 || limits.Messages <= 0 || limits.Bytes <= 0 || l.in.Cut() || !inTime
 		if err := hand(ctx, out, part{kept, end}); err != nil {
 			return next, err
 		}
 		if end {
-			return next, expired
+			return max(next, beyond), expired
 		}
 	}
+}
+
+// upTo returns the messages up to a sequence, and the sequence of the first message after it. Both are
+// without a limit if the sequence is 0.
+func upTo(through uint64, messages []*streamio.Message) (kept []*streamio.Message, beyond uint64) {
+	for i, m := range messages {
+		if through > 0 && m.Position.StreamSeq > through {
+			return messages[:i], m.Position.StreamSeq
+		}
+	}
+	return messages, 0
 }
 
 // writingPause is the interval at which a batch whose time is up checks whether the earlier

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/metrics"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/signing"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -32,6 +33,9 @@ type Config struct {
 	// on a cluster. A Fleet writes the rows of a partition to its own. Redactions of all are in
 	// force for each. Empty means that Ledger has all partitions.
 	Shards []*ledger.Ledger
+	// Placed returns an error if the stream is not on Ledger any more, or if Shards has not all shards; see
+	// [shardmap.Tables.Placed]. Nil for a plain ledger.
+	Placed func(ctx context.Context, stream string) error
 	// Stream names the stream to project; see [schema.Partitions]. Defaults to
 	// schema.EventStream, the stream of an unpartitioned ledger. A Fleet projects all streams.
 	Stream string
@@ -173,6 +177,15 @@ func (p *Projector) run(ctx context.Context) error {
 	for {
 		err := p.hold(ctx, kv)
 		var request *lease.HandOver
+		if errors.Is(err, shardmap.ErrSwitching) && ctx.Err() == nil {
+			p.config.Log.Info("the partition moves to another shard, so this projector waits")
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(p.config.Timing.Poll):
+			}
+			continue
+		}
 		if !errors.As(err, &request) || ctx.Err() != nil {
 			return err
 		}
@@ -225,6 +238,9 @@ func (p *Projector) recovery() *recovery { return &recovery{p.shared, p.builder,
 // follow recovers and then commits batches until the first error.
 func (p *Projector) follow(ctx context.Context) error {
 	p.flights = nil
+	if err := p.placed(ctx); err != nil {
+		return err
+	}
 	if err := p.recovery().recover(ctx); err != nil {
 		return err
 	}
@@ -265,6 +281,14 @@ type shared struct {
 	rebuild  *rebuilding // nil for the live tables
 	retained uint64      // the ledger began with the facts that never expire of the messages up to here
 	health
+}
+
+// placed checks that the ledgers are still those of the streams.
+func (s *shared) placed(ctx context.Context) error {
+	if s.config.Placed == nil {
+		return nil
+	}
+	return s.config.Placed(ctx, s.config.Stream)
 }
 
 // counts are the counters of a projector since its start.

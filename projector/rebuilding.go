@@ -20,6 +20,7 @@ type rebuilding struct {
 	harmless bool
 	live     erasure.LiveTables // the tables that are rebuilt
 	gone     streamio.Gone      // messages that were deleted from the stream for a withheld value
+	through  func() uint64      // the last sequence to project; nil for the end of the stream
 }
 
 // ForRebuild makes a projector that fills the second set of tables.
@@ -30,17 +31,13 @@ func ForRebuild(t rebuild.Target) (rebuild.Projector, error) {
 	if t.BatchMessages > 0 {
 		c.BatchMessages = t.BatchMessages
 	}
-	for _, l := range t.Shards {
-		if l != t.Ledger { // the second set has the redactions of its streams
-			c.Shards = append(c.Shards, l)
-		}
-	}
+	c.Shards = t.Shards
 	p, err := New(c)
 	if err != nil {
 		return nil, err
 	}
 	p.translog.First = t.FirstLeaf
-	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger, t.Shards...), gone: t.Gone}
+	p.rebuild = &rebuilding{harmless: t.CompareOnly, live: tablesOf(t.Ledger, t.Shards...), gone: t.Gone, through: t.Through}
 	return p, nil
 }
 
@@ -54,6 +51,14 @@ func (p *Projector) Progress() (committed, messages uint64) {
 // finds reports whether only the rebuild has recognised the withheld value in e.
 func (b *rebuilding) finds(e decode.Event) bool {
 	return e.Reintroduced && e.Kept == nil && !b.harmless
+}
+
+// through returns the last sequence to project, or 0 for no limit.
+func (s *shared) through() uint64 {
+	if s.rebuild == nil || s.rebuild.through == nil {
+		return 0
+	}
+	return s.rebuild.through()
 }
 
 // leaseKey is the key of the lease and the journal.

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/decode"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
@@ -21,7 +22,7 @@ import (
 // error of a closed connection.
 var permanent = []error{
 	lease.ErrLost, streamio.ErrStreamForked, streamio.ErrEventsExpired, streamio.ErrNewerRules, streamio.ErrNoRules, streamio.ErrNoStream, decode.ErrNoSecret, streamio.ErrNoIncarnation, lease.ErrNoBucket, lease.ErrEntry,
-	nats.ErrConnectionClosed,
+	nats.ErrConnectionClosed, shardmap.ErrMoved, shardmap.ErrSwitching,
 }
 
 // transient reports whether a retry may succeed after err. Unknown errors count as transient: a

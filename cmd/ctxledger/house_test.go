@@ -102,7 +102,7 @@ var house = []room{
 	{path: "projector/quarantine", may: []string{"schema", "ledger", "projector/decode", "projector/streamio", "nats"}},
 	{path: "projector/metrics", may: []string{"schema", "ledger", "projector/decode", "projector/streamio", "nats", "prometheus"}},
 	{path: "projector/signing", may: []string{"schema", "ledger", "projector/streamio", "projector/metrics", "nats"}},
-	{path: "projector/rebuild", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/decode", "projector/quarantine", "projector/internal/steps", "nats"}},
+	{path: "projector/rebuild", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/shardmap", "projector/decode", "projector/quarantine", "projector/internal/steps", "nats"}},
 	{path: "projector/retention", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/shardmap", "projector/texts", "projector/decode", "projector/metrics", "projector/internal/steps", "nats"}},
 	{path: "projector/texts", may: []string{"schema", "ledger", "projector/streamio", "projector/shardmap", "nats"}},
 	{path: "projector/erasure", may: []string{"schema", "ledger", "projector/streamio", "projector/shardmap", "projector/texts", "projector/decode", "projector/leak", "projector/retention", "projector/quarantine", "projector/internal", "nats"}},

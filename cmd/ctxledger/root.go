@@ -18,6 +18,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/prove"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/record"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/shards"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/wire"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -34,7 +35,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 	root.SetIn(in)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	err := cli.Interrupted(ctx, root.ExecuteContext(ctx), "nothing was finished; run it again")
+	err := root.ExecuteContext(ctx)
+	if err == nil && ctx.Err() == nil {
+		err = cli.Whole(ctx, a)
+	}
+	err = cli.Interrupted(ctx, err, "nothing was finished; run it again")
 	if err != nil && !errors.Is(err, cli.ErrRefused) && !errors.Is(err, cli.ErrChild) {
 		fmt.Fprintf(a.Err, "ctxledger: %s\n", ui.Indented(err.Error()))
 	}
@@ -97,7 +102,7 @@ are never arguments.`,
 	add("run", serve.DemoCommand(a, sources), serve.UpCommand(a), serve.ServeCommand(a), serve.TokenCommand(a), serve.ProjectCommand(a))
 	add("record", wire.RunCommand(a, serve.StartLedger), wire.CaptureCommand(a), record.ImportCommand(a), record.PublishCommand(a))
 	add("ask", ask.QueryCommand(a), ask.WindowCommand(a), ask.ReportCommand(a), ask.WhyCommand(a), ask.DiffCommand(a), ask.TailCommand(a), packs.Command(a))
-	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.BackupCommand(a), operate.StorageCommand(a), operate.RetentionCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
+	add("keep", operate.MigrateCommand(a), operate.RebuildCommand(a), operate.BackupCommand(a), operate.StorageCommand(a), operate.RetentionCommand(a), operate.QuarantineCommand(a), operate.EraseCommand(a), operate.RedactionCommand(a), operate.PricesCommand(a), shards.Command(a), operate.KeysCommand(a), prove.Command(a), operate.DeployCommand(a), contract.SchemaCommand(a), contract.ConformanceCommand(a), measure.Command(a), operate.DoctorCommand(a), connect.Command(a), contract.VersionCommand(a))
 	return root
 }
 

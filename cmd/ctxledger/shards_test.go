@@ -41,7 +41,13 @@ type shardRig struct {
 func newShardRig(t *testing.T, n int) *shardRig {
 	t.Helper()
 	needEngine(t)
-	r := &shardRig{t: t, shards: embeddedtest.NewShards(t, n, nil), nats: embeddedtest.NATS(t).NATSURL(), data: t.TempDir()}
+	return newShardRigOf(t, embeddedtest.NewShards(t, n, nil))
+}
+
+// newShardRigOf is newShardRig with these servers.
+func newShardRigOf(t *testing.T, shards []*embeddedtest.Servers) *shardRig {
+	t.Helper()
+	r := &shardRig{t: t, shards: shards, nats: embeddedtest.NATS(t).NATSURL(), data: t.TempDir()}
 	nc, err := nats.Connect(r.nats)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,10 @@
 //	version   String  the newest change of the tables
 //	shards    Nested  number, host and port of every shard
 //
-// A database without this table is a plain ledger. [Of] tells the two apart by one statement, so a
+// The table cluster_moves of a shard has a row for each begin and end of a move of a partition from it to
+// another shard; see [Layout].
+//
+// A database without cluster_shards is a plain ledger. [Of] tells the two apart by one statement, so a
 // plain ledger pays for nothing else.
 //
 // # No statement runs on several servers

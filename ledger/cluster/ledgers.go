@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,14 +17,16 @@ var ErrShard = errors.New("the cluster does not answer")
 // Ledgers are the connections to all shards of a cluster. Safe for concurrent use.
 type Ledgers struct {
 	Membership
-	list []*ledger.Ledger // in the order of Membership.Shards
+	list    []*ledger.Ledger // in the order of Membership.Shards
+	records []uint64         // revisions of their rows of cluster_shards
+	stale   atomic.Bool      // the list of the shards has changed
 }
 
 // Open connects to all shards of the cluster that the ledger of dsn is one of. Open refuses a shard
 // with another membership: a migration was cut off there, or the address leads to another server.
 // Errors: [ErrShard] if a shard cannot be used. The caller closes the result.
 func Open(ctx context.Context, dsn string, m Membership) (_ *Ledgers, err error) {
-	all := &Ledgers{Membership: m, list: make([]*ledger.Ledger, len(m.Shards))}
+	all := &Ledgers{Membership: m, list: make([]*ledger.Ledger, len(m.Shards)), records: make([]uint64, len(m.Shards))}
 	if err := all.Each(func(at int, _ *ledger.Ledger) error { return all.open(ctx, dsn, at) }); err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
@@ -48,6 +51,7 @@ func (all *Ledgers) open(ctx context.Context, dsn string, i int) error {
 	if !want.equal(found) {
 		return fmt.Errorf("it does not have the same record of the cluster: run `ctxledger migrate --cluster %s`", all.Cluster)
 	}
+	all.records[i] = found.revision
 	return nil
 }
 

@@ -24,7 +24,7 @@ var ErrCluster = errors.New("the cluster cannot be used, and nothing was changed
 //     version of the first one, and the same list of shards. No database is of a later version, of
 //     another cluster or of another shard. Nothing is changed until here.
 //  2. Each shard gets what a plain ledger gets.
-//  3. The definitions of all shards are compared.
+//  3. The definitions of all shards are compared. A new shard gets the prices and limits of another.
 //  4. Each shard gets its membership; see the package comment.
 //
 // It may be repeated, also after an interruption.
@@ -84,11 +84,45 @@ func (m *Migration) Run(ctx context.Context, told func(what string)) error {
 			return fmt.Errorf("%s %w", h.shard, err)
 		}
 	}
+	if err := m.share(ctx, told); err != nil {
+		return err
+	}
 	for _, h := range m.hosts {
 		own := Membership{Cluster: m.cluster, Own: h.shard.Number, Version: migrate.Latest(), Shards: m.shards}
 		if err := h.record(ctx, &own, told); err != nil {
 			return fmt.Errorf("%s: %w", h.shard, err)
 		}
+	}
+	return nil
+}
+
+// share copies to each new shard the prices and limits of a shard that has a membership. Everything else
+// that the shards share is asked of all of them. Repeated rows collapse.
+func (m *Migration) share(ctx context.Context, told func(string)) error {
+	var from *host
+	var fresh []*host
+	for _, h := range m.hosts {
+		own, err := Of(ctx, h.ledger)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", h.shard, err)
+		case own == nil:
+			fresh = append(fresh, h)
+		case from == nil:
+			from = h
+		}
+	}
+	if from == nil {
+		return nil
+	}
+	for _, h := range fresh {
+		for _, table := range []string{"prices", "limits"} {
+			of := chsql.Params{"table": chsql.Text(table)}
+			if err := from.ledger.SQL(files).Copy(ctx, "all_rows", of, h.ledger.SQL(files), "insert_rows", of); err != nil {
+				return fmt.Errorf("copy %s from %s to %s: %w", table, from.shard, h.shard, err)
+			}
+		}
+		told(fmt.Sprintf("copied prices and limits from %s to %s", from.shard, h.shard))
 	}
 	return nil
 }
@@ -274,11 +308,14 @@ func (h *host) definitions(ctx context.Context) (map[string]string, error) {
 
 // record writes the membership of a shard, unless it is recorded.
 func (h *host) record(ctx context.Context, m *Membership, told func(string)) error {
+	db := h.ledger.SQL(files)
+	if err := createMoves(ctx, db); err != nil {
+		return err
+	}
 	recorded, err := Of(ctx, h.ledger)
 	if err != nil || m.equal(recorded) {
 		return err
 	}
-	db := h.ledger.SQL(files)
 	if err := db.Exec(ctx, "create_record", nil); err != nil {
 		return fmt.Errorf("create the table cluster_shards: %w", err)
 	}

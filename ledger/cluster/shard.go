@@ -51,6 +51,8 @@ type Membership struct {
 	Own     uint32 // the number of this shard
 	Version string // the newest change of the tables
 	Shards  []Shard
+
+	revision uint64 // of the row of cluster_shards
 }
 
 // Of reads the membership of a database. It is nil for a plain ledger.
@@ -70,7 +72,7 @@ func Of(ctx context.Context, l *ledger.Ledger) (*Membership, error) {
 	var numbers []uint32
 	var hosts []string
 	var ports []uint16
-	found, err := db.First(ctx, "read_record", nil, &m.Cluster, &m.Own, &m.Version, &numbers, &hosts, &ports)
+	found, err := db.First(ctx, "read_record", nil, &m.revision, &m.Cluster, &m.Own, &m.Version, &numbers, &hosts, &ports)
 	if err != nil {
 		return nil, fmt.Errorf("read the shards of the cluster: %w", err)
 	}

@@ -40,19 +40,33 @@ type Set struct {
 	// Ledger is the set, for a projector to fill. Nil until Open or Make.
 	Ledger *ledger.Ledger
 	live   Live
+	source Live   // the tables that have the streams now: live, or those of another server
 	name   string // of the database
 	own    string // the live set's
 }
 
 // Beside returns the second set of tables of the ledger. The call asks only for a name.
 func (l Live) Beside(ctx context.Context) (*Set, error) {
-	b := &Set{live: l}
+	b := &Set{live: l, source: l}
 	if err := l.sql.Row(ctx, "current_database", nil).Scan(&b.own); err != nil {
 		return nil, fmt.Errorf("ask for the database: %w", err)
 	}
 	b.name = b.own + "_rebuild"
 	return b, nil
 }
+
+// BesideFor returns the second set of tables for streams that another ledger has. The set is filled and
+// compared as for a rebuild, and then adopted; see [Live.Adopt].
+func (l Live) BesideFor(ctx context.Context, source *ledger.Ledger) (*Set, error) {
+	b, err := l.Beside(ctx)
+	if err == nil {
+		b.source = Of(source)
+	}
+	return b, err
+}
+
+// fromElsewhere reports whether another server has the streams of a set now.
+func fromElsewhere(b *Set) bool { return b.source.ledger != b.live.ledger }
 
 // Database returns the name of the database that the set is in.
 func (b *Set) Database() string { return b.name }
@@ -221,6 +235,33 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 	params := chsql.Params{
 		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(ledger.NewestRules),
 	}
+	carry := carryOwn
+	if fromElsewhere(b) {
+		carry = carryOver
+	}
+	if err := carry(ctx, b, params); err != nil {
+		return err
+	}
+	for _, s := range starts {
+		if s.First <= 1 {
+			continue
+		}
+		_, committed, err := b.source.ledger.LastCommit(ctx, s.Incarnation)
+		if err != nil {
+			return err
+		}
+		if !committed {
+			continue // nothing was copied: the projector decides where to begin
+		}
+		if err := b.carryRange(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOwn copies the rows of the live set that no stream brings again.
+func carryOwn(ctx context.Context, b *Set, params chsql.Params) error {
 	for _, table := range ledger.Tables() {
 		params["table"] = chsql.Text(table)
 		if err := b.exec(ctx, "carry", params); err != nil {
@@ -232,21 +273,6 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 	}
 	if err := b.exec(ctx, "carry_retold", params); err != nil {
 		return fmt.Errorf("retold: %w", err)
-	}
-	for _, s := range starts {
-		if s.First <= 1 {
-			continue
-		}
-		_, committed, err := b.live.ledger.LastCommit(ctx, s.Incarnation)
-		if err != nil {
-			return err
-		}
-		if !committed {
-			continue // nothing was copied: the projector decides where to begin
-		}
-		if err := b.carryRange(ctx, s); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -269,14 +295,14 @@ func (b *Set) carryRange(ctx context.Context, s Start) error {
 			messages += rows
 		}
 	}
-	log, err := translog.Of(b.live.ledger).LogAt(ctx, s.Incarnation, s.First-1)
+	log, err := translog.Of(b.source.ledger).LogAt(ctx, s.Incarnation, s.First-1)
 	if err != nil {
 		return err
 	}
 	params := logParameters(log)
 	params["incarnation"], params["last"], params["messages"] = chsql.UUID(s.Incarnation), chsql.Number(s.First-1), chsql.Number(messages)
 	params["names"], params["counts"], params["rules"] = chsql.Texts(names), chsql.Numbers(counts), chsql.Number(ledger.NewestRules)
-	return b.exec(ctx, "carry_range", params)
+	return b.source.sql.Copy(ctx, "carry_range", params, b.live.sql, "insert_range", b.params(nil))
 }
 
 // Stretch is a part of a stream that two sets are compared in: the sequences
@@ -325,7 +351,7 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 		params["table"] = chsql.Text(table)
 		var rows [2]uint64
 		var digests [2]string
-		for i, l := range []Live{b.live, Of(b.Ledger)} {
+		for i, l := range []Live{b.source, Of(b.Ledger)} {
 			if err := l.sql.Row(ctx, "digest", params).Scan(&rows[i], &digests[i]); err != nil {
 				return c, fmt.Errorf("compare %s: %w", table, err)
 			}
@@ -336,6 +362,10 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 			continue
 		}
 		d := TableDifference{Table: table, LiveRows: rows[0], RebuiltRows: rows[1]}
+		if fromElsewhere(b) { // no statement reads both servers
+			c.Differences = append(c.Differences, d)
+			continue
+		}
 		if err := b.live.sql.Row(ctx, "difference", b.params(params)).Scan(&d.Differing, &d.Incarnation, &d.StreamSeq); err != nil {
 			return c, fmt.Errorf("look for the difference in %s: %w", table, err)
 		}

@@ -13,7 +13,7 @@ const Bucket = "ctxledger_leases"
 // The keys of the leases that only one process holds. A retention holds both.
 const (
 	BackupKey  = "backup"  // a backup or a restore
-	RebuildKey = "rebuild" // a rebuild
+	RebuildKey = "rebuild" // a rebuild or a move of a partition
 )
 
 var ErrNoBucket = errors.New("the bucket " + Bucket + " does not exist: run `ctxledger migrate`")

@@ -43,8 +43,8 @@ type Rebuild struct {
 	Ledger *ledger.Ledger
 	// Streams names the streams that are projected to the ledger. Empty means all streams of events.
 	Streams []string
-	// Shards are the ledgers of a cluster, with Ledger. Their redactions are in force for the messages
-	// after them. Empty for a plain ledger.
+	// Shards are the ledgers of a cluster that have other streams. Their redactions are in force for the
+	// messages after them. Empty for a plain ledger.
 	Shards []*ledger.Ledger
 	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
@@ -81,6 +81,8 @@ type Target struct {
 	// Gone returns the messages that were deleted from the stream for a withheld value since a time, in
 	// order. The live projector deletes more of them while the rebuild runs.
 	Gone streamio.Gone
+	// Through returns the last sequence to project. Nil projects to the end of the stream.
+	Through func() uint64
 }
 
 // A Projector fills the second set of tables from one stream.
@@ -156,7 +158,10 @@ func (r Rebuild) run(ctx context.Context) (done Rebuilt, err error) {
 	}
 	var w *rebuilding
 	err = r.walk(held, steps.Step{Verb: "make", Do: func(ctx context.Context) (err error) {
-		w, err = r.prepare(ctx, kv, owner)
+		set, err := shadow.Of(r.Ledger).Beside(ctx)
+		if err == nil {
+			w, err = r.prepare(ctx, kv, owner, set, nil)
+		}
 		return err
 	}})
 	if err != nil {

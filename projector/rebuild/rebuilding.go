@@ -27,10 +27,10 @@ type rebuilding struct {
 	resumed    bool
 }
 
-// prepare opens the set of an interrupted rebuild, or makes one. prepare also makes the projectors
-// that fill the set.
-func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string) (*rebuilding, error) {
-	w := &rebuilding{Rebuild: r, kv: kv, owner: owner}
+// prepare opens the set of an interrupted rebuild, or makes it. prepare also makes the projectors
+// that fill the set, up to the sequence through.
+func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string, set *shadow.Set, through func() uint64) (*rebuilding, error) {
+	w := &rebuilding{Rebuild: r, kv: kv, owner: owner, set: set}
 	streams, err := streamio.ReadStreams(ctx, r.JetStream)
 	if err != nil {
 		return nil, err
@@ -45,9 +45,6 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 			return nil, err
 		}
 		w.starts = append(w.starts, shadow.Start{Stream: s.Name, Incarnation: incarnation, First: max(1, stream.CachedInfo().State.FirstSeq)})
-	}
-	if w.set, err = shadow.Of(r.Ledger).Beside(ctx); err != nil {
-		return nil, err
 	}
 	if w.resumed, err = w.set.Open(ctx, w.starts); err != nil {
 		return nil, err
@@ -65,7 +62,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, decode.ErrNoSecret
 		}
-		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: GoneFrom(r.JetStream, s.Incarnation)})
+		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: GoneFrom(r.JetStream, s.Incarnation), Through: through})
 		if err != nil {
 			return nil, err
 		}

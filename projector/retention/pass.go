@@ -89,6 +89,9 @@ func (p Pass) run(ctx context.Context, past *memory) (done Done, err error) {
 		defer own.End(ctx, nil)
 		held = next
 	}
+	if err := p.Tables.Unmoved(held, p.JetStream); err != nil {
+		return done, err
+	}
 	streams, err := read(held, p.JetStream, p.Tables, kv, policy, p.Log)
 	if err != nil {
 		return done, err

@@ -6,6 +6,10 @@
 // The list has the number of a shard for each partition, in the order of the partitions. A
 // partition is projected to one shard, so all rows of a session are on one shard.
 //
+// A [Move] of a partition to another shard is a part of the entry until it ends. Each change is a
+// compare-and-set. A projector compares the map with the one that it began with, under the lease of its
+// stream. So a process with an old map writes nothing.
+//
 // The map can be edited by hand or lost. The tables commits of the shards then contradict it, and
 // [Map.Check] refuses it. Nothing is projected twice.
 package shardmap

@@ -33,7 +33,10 @@ var (
 // A Map names the shard of each partition.
 type Map struct {
 	Cluster string   `json:"cluster"`
-	Shards  []uint32 `json:"shards"` // number of a shard, by partition
+	Shards  []uint32 `json:"shards"`         // number of a shard, by partition
+	Move    *Move    `json:"move,omitempty"` // that has not ended
+
+	revision uint64 // of the entry
 }
 
 // Read reads the map. Errors: [ErrNoMap], [ErrWrongMap] or an error of the server.
@@ -53,6 +56,7 @@ func Read(ctx context.Context, js jetstream.JetStream) (Map, error) {
 	if err := json.Unmarshal(entry.Value(), &m); err != nil {
 		return m, fmt.Errorf("%w: %w", ErrWrongMap, err)
 	}
+	m.revision = entry.Revision()
 	return m, nil
 }
 
@@ -154,7 +158,7 @@ func (m Map) Check(ctx context.Context, js jetstream.JetStream, shards *cluster.
 			return err
 		}
 		for _, s := range held {
-			if s.Number != m.Shards[partition] {
+			if s.Number != m.Shards[partition] && !m.Move.between(partition, s.Number) {
 				return fmt.Errorf("%w: stream %s is on shard %d, but %s has its commits", ErrWrongMap, stream.Name, m.Shards[partition], s)
 			}
 		}

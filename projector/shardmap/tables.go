@@ -68,12 +68,12 @@ func (t Tables) Parts() (list []Part) {
 	return list
 }
 
-// Shards returns the ledgers of all shards. A plain ledger has none.
-func (t Tables) Shards() []*ledger.Ledger {
+// Others returns the ledgers of all shards but one. A plain ledger has none.
+func (t Tables) Others(but *ledger.Ledger) []*ledger.Ledger {
 	if t.shards == nil {
 		return nil
 	}
-	return t.shards.All()
+	return slices.DeleteFunc(slices.Clone(t.shards.All()), func(l *ledger.Ledger) bool { return l == but })
 }
 
 // Of returns the ledger of a partition.

@@ -15,7 +15,7 @@ FROM
 (
     SELECT name, engine_full, replaceAll(as_select, concat(database, '.'), '') AS as_select
     FROM system.tables
-    WHERE database = currentDatabase() AND name != 'cluster_shards'
+    WHERE database = currentDatabase() AND name NOT IN ('cluster_shards', 'cluster_moves')
 ) AS t
 LEFT JOIN columns AS c ON c.table = t.name
 LEFT JOIN

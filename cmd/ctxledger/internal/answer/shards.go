@@ -11,13 +11,28 @@ import (
 
 type shardsKey struct{}
 
+type layoutKey struct{}
+
 // OnShards returns a context whose questions are asked of the shards of a cluster. The functions of this
-// package then take nil for the plain ledger. Nil shards leave the context as it is.
-func OnShards(ctx context.Context, shards *cluster.Ledgers) context.Context {
+// package then take nil for the plain ledger. Nil shards leave the context as it is. OnShards waits while a
+// partition moves to another shard. Errors: those of [cluster.Ledgers.Layout].
+func OnShards(ctx context.Context, shards *cluster.Ledgers) (context.Context, error) {
 	if shards == nil {
-		return ctx
+		return ctx, nil
 	}
-	return context.WithValue(ctx, shardsKey{}, shards)
+	layout, err := shards.Layout(ctx)
+	return context.WithValue(context.WithValue(ctx, shardsKey{}, shards), layoutKey{}, layout), err
+}
+
+// Whole returns an error if a partition has moved to another shard since OnShards. The answer may then lack
+// rows, or have some twice.
+func Whole(ctx context.Context) error {
+	shards := shardsOf(ctx)
+	if shards == nil {
+		return nil
+	}
+	layout, _ := ctx.Value(layoutKey{}).(cluster.Layout)
+	return shards.Still(ctx, layout)
 }
 
 func shardsOf(ctx context.Context) *cluster.Ledgers {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,7 +23,8 @@ type App struct {
 	Out, Err io.Writer
 	Flags    GlobalFlags
 
-	opened []func() // each closes a connection
+	opened []func()                      // each closes a connection
+	whole  []func(context.Context) error // each checks that no partition moved during the answer
 }
 
 // Close closes the connections that the command has opened, the newest first.

@@ -68,13 +68,31 @@ func OnEvery(ctx context.Context, a *App, do func(name string, l *ledger.Ledger)
 }
 
 // OpenReaders connects until Close as a user that only reads where there is one: to a plain ledger, or
-// to all shards of a cluster. The other result is nil.
+// to all shards of a cluster. The other result is nil. It waits while a partition moves to another shard;
+// see [Whole].
 func OpenReaders(ctx context.Context, a *App) (*ledger.Ledger, *cluster.Ledgers, error) {
 	found, err := a.Addresses()
 	if err != nil {
 		return nil, nil, err
 	}
-	return openEither(ctx, a, found.ReaderDSN)
+	l, all, err := openEither(ctx, a, found.ReaderDSN)
+	if err != nil || all == nil {
+		return l, nil, err
+	}
+	layout, err := all.Layout(ctx)
+	a.whole = append(a.whole, func(ctx context.Context) error { return all.Still(ctx, layout) })
+	return nil, all, err
+}
+
+// Whole returns an error if a partition has moved to another shard since the readers of a command were
+// opened. The answer may then lack rows, or have some twice.
+func Whole(ctx context.Context, a *App) error {
+	for _, check := range a.whole {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func openEither(ctx context.Context, a *App, dsn string) (*ledger.Ledger, *cluster.Ledgers, error) {

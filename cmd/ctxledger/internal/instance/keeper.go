@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
@@ -26,6 +28,8 @@ type Keeper struct {
 	Config  projector.Config
 	Streams []string        // the names of the streams of events, by [streamio.ReadStreams]
 	Tables  shardmap.Tables // to which the retention of the installation is applied
+	// Reopen opens the tables again after a partition has moved to another shard. Nil for a plain ledger.
+	Reopen func(context.Context) (shardmap.Tables, error)
 	// Waits reports whether to try again after a pause for an error, instead of ending. A
 	// person has to act, and the process is useful until then. Nil ends with every error but a
 	// lost lease.
@@ -41,6 +45,10 @@ type Keeper struct {
 
 // Start makes the first fleet.
 func (k *Keeper) Start() error {
+	if k.Tables.OnCluster() {
+		k.Config.Shards, k.Config.Placed = k.Tables.Partitions(), k.Tables.Placed(k.Config.JetStream)
+		k.Config.Ledger = k.Config.Shards[0]
+	}
 	f, err := projector.NewFleet(k.Config, k.Streams)
 	k.current.Store(f)
 	return err
@@ -53,9 +61,6 @@ func (k *Keeper) Fleet() *projector.Fleet { return k.current.Load() }
 // is not waited for. Where ctx ends during such a wait it returns the error. A projector
 // without the lease waits for it.
 func (k *Keeper) Run(ctx context.Context) error {
-	if !k.Config.UntilCaughtUp {
-		defer k.retain(ctx)()
-	}
 	said := ""
 	for {
 		next, err := k.follow(ctx)
@@ -64,6 +69,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 			k.Streams = next
 			cmp.Or(k.Config.Log, slog.New(slog.DiscardHandler)).Info("the streams of events have changed, and are projected anew", "event", "streams_changed", "streams", len(next))
 		case errors.Is(err, lease.ErrLost):
+		case errors.Is(err, shardmap.ErrMoved) && k.Reopen != nil:
+			if err := k.reopen(ctx); err != nil {
+				return err
+			}
 		case err != nil && k.Waits != nil && k.Waits(err):
 			if k.Told != nil && err.Error() != said {
 				said = err.Error()
@@ -86,10 +95,16 @@ func (k *Keeper) Run(ctx context.Context) error {
 // lookEvery is the pause between two looks at the list of streams.
 const lookEvery = 3 * time.Second
 
-// follow runs the fleet until it ends, or until the list of streams has changed. It then returns the
-// new list.
+// follow runs the fleet, and the retention next to it, until the fleet ends, or until the list of streams
+// has changed. It then returns the new list.
 func (k *Keeper) follow(ctx context.Context) (next []string, err error) {
-	if k.Config.UntilCaughtUp || k.Tables.OnCluster() { // shards have no tenants with streams of their own
+	if !k.Config.UntilCaughtUp {
+		defer k.retain(ctx)()
+	}
+	if k.Reopen != nil { // shards have no tenants with streams of their own
+		return nil, k.onShards(ctx)
+	}
+	if k.Config.UntilCaughtUp {
 		return nil, k.Fleet().Run(ctx)
 	}
 	running, stop := context.WithCancel(ctx)
@@ -108,6 +123,43 @@ func (k *Keeper) follow(ctx context.Context) (next []string, err error) {
 				next = names
 				stop()
 			}
+		}
+	}
+}
+
+// onShards runs the fleet until it ends or a partition moves.
+func (k *Keeper) onShards(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watch sync.WaitGroup
+	watch.Go(func() { cancel(k.Tables.AwaitMove(ctx, k.Config.JetStream)) })
+	err := k.Fleet().Run(ctx)
+	cancel(nil)
+	watch.Wait()
+	if moved := context.Cause(ctx); errors.Is(moved, shardmap.ErrMoved) {
+		err = errors.Join(err, moved)
+	}
+	return err
+}
+
+// reopenPause is the pause after a shard did not answer.
+const reopenPause = time.Second
+
+// reopen opens the tables again. It waits for shards that do not answer.
+func (k *Keeper) reopen(ctx context.Context) error {
+	for {
+		t, err := k.Reopen(ctx)
+		if err == nil {
+			k.Tables = t
+			return nil
+		}
+		if !errors.Is(err, cluster.ErrShard) && !errors.Is(err, ledger.ErrUnreachable) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(reopenPause):
 		}
 	}
 }

@@ -82,7 +82,7 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	for _, part := range tables.Parts() {
 		bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "projecting again")
 		done, err := rebuild.Rebuild{
-			Projector: projector.ForRebuild, JetStream: js, Ledger: part.Ledger, Streams: part.Streams, Shards: tables.Shards(),
+			Projector: projector.ForRebuild, JetStream: js, Ledger: part.Ledger, Streams: part.Streams, Shards: tables.Others(part.Ledger),
 			Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
 			Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
 		}.Run(ctx)

@@ -127,6 +127,9 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := cli.Whole(ctx, a); err != nil {
+		return fmt.Errorf("%s was written, and may lack facts: remove it, and export again: %w", flags.Out, err)
+	}
 	if !flags.unrecorded {
 		if err := recordExport(ctx, a, scope, made); err != nil {
 			return fmt.Errorf("%s was written, and that it was is not recorded: %w", flags.Out, err)

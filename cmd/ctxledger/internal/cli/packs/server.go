@@ -26,6 +26,9 @@ type Server struct {
 // Make is [site.Packs.Make].
 func (s Server) Make(ctx context.Context, l *ledger.Ledger, scope pack.Scope, target string) error {
 	made, err := writePack(ctx, l, answer.Shards(ctx), s.Data, scope, ExportFlags{Out: target, zip: true}, func(uint64, uint64) {})
+	if err == nil {
+		err = answer.Whole(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/recheck"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -136,15 +137,15 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 		return err
 	}
 	c := projector.DefaultConfig(js, ledgers[0])
-	if len(ledgers) > 1 {
-		c.Shards = ledgers
-	}
 	c.Ring, c.Signing = ring, heads.Heads()
 	c.UntilCaughtUp, c.Linger, c.Keys, c.Log = untilCaughtUp, linger, keys, a.Log()
 	if listener != nil {
 		c.Metrics = metrics.New()
 	}
 	k := instance.Keeper{Config: c, Streams: streamio.StreamNames(streams), Tables: tables, Pause: time.Minute}
+	if tables.OnCluster() {
+		k.Reopen = func(ctx context.Context) (shardmap.Tables, error) { return cli.OpenTables(ctx, a, js) }
+	}
 	if listener != nil && !untilCaughtUp { // ending would take the alarm away
 		k.Waits = instance.Alarming
 	}

@@ -161,9 +161,10 @@ type pages struct {
 	dsn   func() (string, error)
 	texts *storedtext.Reader
 
-	mu     sync.Mutex // guards ledger and shards; at most one is set
+	mu     sync.Mutex // guards the fields below
 	ledger *ledger.Ledger
-	shards *cluster.Ledgers
+	shards *cluster.Ledgers   // at most one of ledger and shards is set
+	left   []*cluster.Ledgers // those before the list of shards changed
 }
 
 func pagesOf(a *cli.App, dsn func() (string, error), connect func() (jetstream.JetStream, error)) *pages {
@@ -179,6 +180,10 @@ func pagesOf(a *cli.App, dsn func() (string, error), connect func() (jetstream.J
 func (p *pages) open(ctx context.Context) (*ledger.Ledger, *cluster.Ledgers, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.shards != nil && p.shards.Stale() {
+		p.left = append(p.left, p.shards) // requests that began before may still ask them
+		p.shards = nil
+	}
 	if p.ledger != nil || p.shards != nil {
 		return p.ledger, p.shards, nil
 	}
@@ -217,5 +222,8 @@ func (p *pages) Close() {
 	}
 	if p.shards != nil {
 		p.shards.Close()
+	}
+	for _, shards := range p.left {
+		shards.Close()
 	}
 }

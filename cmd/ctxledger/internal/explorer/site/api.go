@@ -57,6 +57,9 @@ func (s *site) answer(ask endpoint) http.HandlerFunc {
 		if err == nil {
 			b, err = ask(r, l)
 		}
+		if err == nil {
+			err = answer.Whole(ctx)
+		}
 		if err != nil {
 			status, code, near := problemOf(err)
 			if status == http.StatusInternalServerError {

@@ -104,6 +104,15 @@ type shown struct {
 	rest func() (any, error)
 }
 
+// wholeRest is rest for a page whose partitions have not moved meanwhile.
+func (out shown) wholeRest(ctx context.Context) (any, error) {
+	content, err := out.rest()
+	if err == nil {
+		err = answer.Whole(ctx)
+	}
+	return content, err
+}
+
 // page prepares the answer to a request. On a cluster the ledger is nil, and the context of the request
 // has the shards.
 type page func(*http.Request, *ledger.Ledger) (shown, error)
@@ -162,6 +171,9 @@ func (s *site) show(prepare page) http.HandlerFunc {
 		if err == nil {
 			out, err = prepare(r, l)
 		}
+		if err == nil && out.rest == nil {
+			err = answer.Whole(ctx)
+		}
 		s.write(w, r, out, err)
 	}
 }
@@ -169,7 +181,16 @@ func (s *site) show(prepare page) http.HandlerFunc {
 // open opens the ledger for a context. On a cluster the ledger is nil, and the context has the shards.
 func (s *site) open(ctx context.Context) (context.Context, *ledger.Ledger, error) {
 	l, shards, err := s.Open(ctx)
-	return answer.OnShards(ctx, shards), l, err
+	if err != nil {
+		return ctx, nil, err
+	}
+	within, err := answer.OnShards(ctx, shards)
+	if errors.Is(err, cluster.ErrOtherShards) {
+		if l, shards, err = s.Open(ctx); err == nil {
+			within, err = answer.OnShards(ctx, shards)
+		}
+	}
+	return within, l, err
 }
 
 // write writes a page, or the page about an error.
@@ -179,7 +200,7 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, out shown, err erro
 			s.writeInParts(w, r, out)
 			return
 		}
-		out.page.Content, err = out.rest()
+		out.page.Content, err = out.wholeRest(r.Context())
 	}
 	status := cmp.Or(out.status, http.StatusOK)
 	if err != nil {
@@ -222,7 +243,7 @@ func (s *site) writeInParts(w http.ResponseWriter, r *http.Request, out shown) {
 		_ = z.Flush()
 	}
 	_ = http.NewResponseController(w).Flush()
-	content, err := out.rest()
+	content, err := out.wholeRest(r.Context())
 	if err != nil {
 		_, failed := s.failure(r, err)
 		out.page.Content, out.page.Retry = failed.page.Content, failed.page.Retry
@@ -305,9 +326,9 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 		status, content.Heading = http.StatusGatewayTimeout, "The answer took too long"
 	case isAway(err):
 		status, content.Heading = http.StatusServiceUnavailable, "ClickHouse does not answer"
-		if errors.Is(err, cluster.ErrShard) {
+		if _, failed := ledger.Failure(err); errors.Is(err, cluster.ErrShard) || !failed {
 			page.Retry = 2
-			break // the text names the shard
+			break // the text names the shard, or the reason
 		}
 		content.Text, page.Retry = "The page tries again every two seconds, and shows the answer as soon as ClickHouse is back. If it stays away, `ctxledger doctor` says what is wrong.", 2
 	case errors.Is(err, errNoSQL):
@@ -326,10 +347,11 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 	return status, shown{kind: "error", page: page}
 }
 
-// isAway reports whether the server of the ledger did not answer, or had no room for a request.
+// isAway reports whether the server of the ledger did not answer, or had no room for a request, or whether a
+// partition moved to another shard.
 func isAway(err error) bool {
 	code, failed := ledger.Failure(err)
-	return failed && code == 0
+	return failed && code == 0 || errors.Is(err, cluster.ErrMoving) || errors.Is(err, cluster.ErrMoved) || errors.Is(err, cluster.ErrOtherShards)
 }
 
 // choices offers the places of an id.

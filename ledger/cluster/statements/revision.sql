@@ -1,0 +1,2 @@
+SELECT max(revision)
+FROM cluster_shards

@@ -1,0 +1,87 @@
+package shadow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
+	"github.com/ctxledger/ctxledger/ledger/migrate"
+)
+
+// placed lists the tables with rows of a stream that a projection does not fill. A move copies them.
+func placed() []string { return []string{"checkpoints", "reintroductions"} }
+
+// carryOver copies from another server the rows that the stream does not bring again. The set has one
+// stream.
+func carryOver(ctx context.Context, b *Set, params chsql.Params) error {
+	for _, table := range ledger.Tables() {
+		params["table"] = chsql.Text(table)
+		if err := b.source.sql.Copy(ctx, "left", params, b.live.sql, "insert_rows", b.params(params)); err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// Adopt adds the rows of a set to the live tables of its server, and what else the source keeps of the
+// stream. The live tables must have no rows of the stream. A call that was cut off may have added some of
+// them; see [Live.Remove].
+func (l Live) Adopt(ctx context.Context, b *Set, incarnation uuid.UUID) error {
+	// The server takes no parameter after FROM, so this connection is in the database of the set.
+	within := clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil).Encoded()))
+	for _, s := range migrate.Split(l.sql.Text("adopt")) {
+		if err := b.Ledger.SQL(files).Conn.Exec(within, s); err != nil {
+			return fmt.Errorf("add the rows of the set: %w", err)
+		}
+	}
+	of := chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text("retold")}
+	if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
+		return fmt.Errorf("copy retold: %w", err)
+	}
+	for _, table := range placed() {
+		of["table"] = chsql.Text(table)
+		if err := b.source.sql.Copy(ctx, "rows_of", of, l.sql, "insert_live", of); err != nil {
+			return fmt.Errorf("copy %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// Remove removes all rows of a stream. The call returns once no query sees them, and may be repeated. The
+// server removes the bytes with its next merges of the parts.
+func (l Live) Remove(ctx context.Context, incarnation uuid.UUID) error {
+	of := chsql.Params{"incarnation": chsql.UUID(incarnation)}
+	if err := l.sql.Exec(ctx, "remove_retold", of); err != nil {
+		return fmt.Errorf("remove rows of retold: %w", err)
+	}
+	tables := append(append(placed(), "commits"), ledger.Tables()...)
+	tables = append(slices.DeleteFunc(tables, func(t string) bool { return t == "events" }), "events") // retold needs the events
+	for _, table := range tables {
+		of["table"] = chsql.Text(table)
+		if err := l.sql.Exec(ctx, "remove", of); err != nil {
+			return fmt.Errorf("remove rows of %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// Holds reports whether a table has rows of a stream.
+func (l Live) Holds(ctx context.Context, incarnation uuid.UUID) (bool, error) {
+	of := chsql.Params{"incarnation": chsql.UUID(incarnation)}
+	for _, table := range append(append(placed(), "commits"), ledger.Tables()...) {
+		of["table"] = chsql.Text(table)
+		var there bool
+		if err := l.sql.Row(ctx, "holds", of).Scan(&there); err != nil {
+			return false, fmt.Errorf("look for rows of %s: %w", table, err)
+		}
+		if there {
+			return true, nil
+		}
+	}
+	return false, nil
+}

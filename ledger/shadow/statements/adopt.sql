@@ -1,0 +1,16 @@
+ALTER TABLE {database:Identifier}.events ATTACH PARTITION ALL FROM events;
+ALTER TABLE {database:Identifier}.scopes ATTACH PARTITION ALL FROM scopes;
+ALTER TABLE {database:Identifier}.items ATTACH PARTITION ALL FROM items;
+ALTER TABLE {database:Identifier}.decisions ATTACH PARTITION ALL FROM decisions;
+ALTER TABLE {database:Identifier}.windows ATTACH PARTITION ALL FROM windows;
+ALTER TABLE {database:Identifier}.placements ATTACH PARTITION ALL FROM placements;
+ALTER TABLE {database:Identifier}.replacements ATTACH PARTITION ALL FROM replacements;
+ALTER TABLE {database:Identifier}.redactions ATTACH PARTITION ALL FROM redactions;
+ALTER TABLE {database:Identifier}.missing ATTACH PARTITION ALL FROM missing;
+ALTER TABLE {database:Identifier}.calls ATTACH PARTITION ALL FROM calls;
+ALTER TABLE {database:Identifier}.log_items ATTACH PARTITION ALL FROM log_items;
+ALTER TABLE {database:Identifier}.quarantine ATTACH PARTITION ALL FROM quarantine;
+ALTER TABLE {database:Identifier}.duplicates ATTACH PARTITION ALL FROM duplicates;
+ALTER TABLE {database:Identifier}.replays ATTACH PARTITION ALL FROM replays;
+ALTER TABLE {database:Identifier}.log_hashes ATTACH PARTITION ALL FROM log_hashes;
+ALTER TABLE {database:Identifier}.commits ATTACH PARTITION ALL FROM commits;

@@ -1,0 +1,2 @@
+DELETE FROM {table:Identifier}
+WHERE incarnation = {incarnation:UUID}

@@ -1,0 +1,3 @@
+SELECT *
+FROM retold FINAL
+WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM events WHERE incarnation = {incarnation:UUID})

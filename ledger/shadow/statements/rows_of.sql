@@ -1,0 +1,3 @@
+SELECT *
+FROM {table:Identifier} FINAL
+WHERE incarnation = {incarnation:UUID}
