@@ -117,10 +117,7 @@ func (m *moves) addShard() {
 		}
 		m.killEngine(i)
 	}
-	m.await("the engines are back", func() bool {
-		_, _, code := m.run("query", "sessions")
-		return code == cli.ExitDone
-	})
+	m.await("the engines are back", m.enginesAnswer)
 	out := m.must("migrate", "--cluster", embeddedtest.ClusterName)
 	if !strings.Contains(out, "copied prices and limits from shard 1 ") || strings.Contains(out, "assigned") {
 		m.t.Errorf("migrate printed %s", out)
@@ -286,9 +283,24 @@ func (m *moves) moveUnder(to, kills int) (done int) {
 		if code == cli.ExitNotVerified || code == cli.ExitUsage || tries > 8 {
 			m.t.Fatalf("the move ended with %d: %s%s", code, &p.stdout, &p.stderr)
 		}
+		if code == cli.ExitUnreachable {
+			m.await("the engines are back", m.enginesAnswer)
+		}
 		stderr := p.stderr.String()
 		m.t.Logf("the move ended with %d: %s", code, stderr[max(0, len(stderr)-300):])
 	}
+}
+
+// enginesAnswer reports whether all shards answer.
+func (m *moves) enginesAnswer() bool {
+	for _, s := range m.shards {
+		l, err := ledger.Open(m.t.Context(), s.ClickHouseDSN())
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	return true
 }
 
 // kill kills the mover, a projector or the engine of a shard.

@@ -3,10 +3,10 @@ package shadow
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
@@ -28,16 +28,23 @@ func carryOver(ctx context.Context, b *Set, params chsql.Params) error {
 	return nil
 }
 
+// parallelChanges is how many tables change at a time. Each change is mostly a wait for the server, and
+// readers wait for all of them.
+const parallelChanges = 6
+
 // Adopt adds the rows of a set to the live tables of its server, and what else the source keeps of the
 // stream. The live tables must have no rows of the stream. A call that was cut off may have added some of
 // them; see [Live.Remove].
 func (l Live) Adopt(ctx context.Context, b *Set, incarnation uuid.UUID) error {
 	// The server takes no parameter after FROM, so this connection is in the database of the set.
 	within := clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil).Encoded()))
+	var g errgroup.Group
+	g.SetLimit(parallelChanges)
 	for _, s := range migrate.Split(l.sql.Text("adopt")) {
-		if err := b.Ledger.SQL(files).Conn.Exec(within, s); err != nil {
-			return fmt.Errorf("add the rows of the set: %w", err)
-		}
+		g.Go(func() error { return b.Ledger.SQL(files).Conn.Exec(within, s) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("add the rows of the set: %w", err)
 	}
 	of := chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text("retold")}
 	if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
@@ -59,15 +66,23 @@ func (l Live) Remove(ctx context.Context, incarnation uuid.UUID) error {
 	if err := l.sql.Exec(ctx, "remove_retold", of); err != nil {
 		return fmt.Errorf("remove rows of retold: %w", err)
 	}
-	tables := append(append(placed(), "commits"), ledger.Tables()...)
-	tables = append(slices.DeleteFunc(tables, func(t string) bool { return t == "events" }), "events") // retold needs the events
-	for _, table := range tables {
-		of["table"] = chsql.Text(table)
-		if err := l.sql.Exec(ctx, "remove", of); err != nil {
+	remove := func(table string) error {
+		if err := l.sql.Exec(ctx, "remove", chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text(table)}); err != nil {
 			return fmt.Errorf("remove rows of %s: %w", table, err)
 		}
+		return nil
 	}
-	return nil
+	var g errgroup.Group
+	g.SetLimit(parallelChanges)
+	for _, table := range append(append(placed(), "commits"), ledger.Tables()...) {
+		if table != "events" {
+			g.Go(func() error { return remove(table) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return remove("events") // a second call finds the rows of retold by them
 }
 
 // Holds reports whether a table has rows of a stream.
