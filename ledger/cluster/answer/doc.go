@@ -24,5 +24,6 @@
 // join two views or that have scalar subqueries, and would need the right to read other servers. Sums of
 // the shards are for the caller to add. A session is on one shard, so rows about one session are whole.
 //
-// An answer is whole or an error. The error of a shard names the shard.
+// An answer is whole or an error. The error of a shard names the shard. A partition may move to another shard
+// between two statements: the caller compares the [cluster.Layout] of before with that of after.
 package answer
