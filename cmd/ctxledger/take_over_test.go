@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -16,84 +17,55 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // TestTakeOversOfKilledHolders kills 20 times the process that projects, while another one waits and events are
-// published. From the kill to the next commit passes at most 2 s, and each event is there once. It measures,
-// and runs only with CTXLEDGER_MEASURE.
+// published, and the tables have 20,000,000 identities. From the kill to the next commit passes at most 2 s, and
+// each event is there once. It measures, and runs only with CTXLEDGER_MEASURE.
 func TestTakeOversOfKilledHolders(t *testing.T) {
 	if os.Getenv("CTXLEDGER_MEASURE") == "" {
 		t.Skip("measures: set CTXLEDGER_MEASURE")
 	}
-	needEngine(t)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	r := newStandbyRig(t)
+	must, js, l, incarnation := r.must, r.js, r.ledger, r.incarnation
+	published := 0
+	publish := func() error {
+		e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: fmt.Sprint("i-", published)}, fmt.Sprint("e-", published), "urn:test", time.Now(), schema.Correlation{SessionID: "s"})
+		if err == nil {
+			m := e.Binary()
+			_, err = js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
 		}
+		published++
+		return err
 	}
-	s := embeddedtest.Start(t)
-	nc, err := nats.Connect(s.NATSURL())
-	must(err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(err)
-	_, err = streamio.EnsureStreams(t.Context(), js)
-	must(err)
-	l, err := ledger.Open(t.Context(), s.ClickHouseDSN())
-	must(err)
-	defer l.Close()
-	_, err = shadow.Of(l).Migrate(t.Context())
-	must(err)
-	_, incarnation, err := streamio.OpenStream(t.Context(), js, schema.EventStream)
-	must(err)
-
-	keys := t.TempDir()
-	_, err = cli.RingIn(keys)
-	must(err)
-	begin := func() *program { // all processes have the same keys, in folders of their own
-		data := t.TempDir()
-		must(os.MkdirAll(filepath.Join(data, "keys"), 0o700))
-		files, err := filepath.Glob(filepath.Join(keys, "keys", "*"))
-		must(err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			must(err)
-			must(os.WriteFile(filepath.Join(data, "keys", filepath.Base(file)), text, 0o600))
-		}
-		p := command("project", "--data", data)
-		p.Env = append(os.Environ(), "CTXLEDGER_NATS_URL="+s.NATSURL(), "CTXLEDGER_CLICKHOUSE_DSN="+s.ClickHouseDSN())
-		return p.begin(t)
+	// an older incarnation of the stream left 20,000,000 identities
+	must(publish())
+	if first := r.begin("--until-caught-up"); first.code(t, startPatience) != cli.ExitDone {
+		t.Fatalf("the first event is not projected: %s", &first.stderr)
 	}
-	running := []*program{begin()} // the first one holds the lease
-	stop, stopped, published := make(chan struct{}), make(chan error, 1), 0
+	for part := range 20 {
+		must(l.SQL(nil).Conn.Exec(t.Context(), fmt.Sprintf(`INSERT INTO events SELECT * EXCEPT number REPLACE (toUUID('00000000-0000-4000-8000-000000000001') AS incarnation,
+			number AS sequence, cityHash64(number) AS identity) FROM (SELECT * FROM events LIMIT 1) AS one CROSS JOIN numbers(%d, 1000000) AS n`, 1+part*1_000_000)))
+	}
+	running := []*program{r.begin()} // the first one holds the lease
+	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
-		for ticker := time.NewTicker(2 * time.Millisecond); ; published++ { // 500 a second
+		for ticker := time.NewTicker(2 * time.Millisecond); ; { // 500 a second
 			select {
 			case <-stop:
 				stopped <- nil
 				return
 			case <-ticker.C:
 			}
-			e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: fmt.Sprint("i-", published)}, fmt.Sprint("e-", published), "urn:test", time.Now(), schema.Correlation{SessionID: "s"})
-			if err == nil {
-				m := e.Binary()
-				_, err = js.PublishMsg(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
-			}
-			if err != nil {
+			if err := publish(); err != nil {
 				stopped <- err
 				return
 			}
 		}
 	}()
-	last := func() uint64 {
-		t.Helper()
-		r, _, err := l.LastCommit(t.Context(), incarnation)
-		must(err)
-		return r.Last
-	}
 	await := func(what string, ok func() bool) time.Duration {
 		t.Helper()
 		began := time.Now()
@@ -112,25 +84,25 @@ func TestTakeOversOfKilledHolders(t *testing.T) {
 		}
 		return time.Since(began)
 	}
-	await("events are projected", func() bool { return last() > 500 })
-	running = append(running, begin())
+	await("events are projected", func() bool { return r.last() > 500 })
+	running = append(running, r.begin())
 	time.Sleep(3 * time.Second) // the second one waits
 	var took []time.Duration
 	for i := range 20 {
 		holder := i % 2
 		must(running[holder].Process.Signal(syscall.SIGKILL))
 		<-running[holder].done
-		before := last()
-		took = append(took, await("the other one commits", func() bool { return last() > before }))
+		before := r.last()
+		took = append(took, await("the other one commits", func() bool { return r.last() > before }))
 		t.Log(i, took[len(took)-1], running[1-holder].stderr.String())
-		running[holder] = begin()
+		running[holder] = r.begin()
 		time.Sleep(3 * time.Second)
 	}
 	close(stop)
 	must(<-stopped)
-	await("all is projected", func() bool { return last() >= uint64(published) })
+	await("all is projected", func() bool { return r.last() >= uint64(published) })
 	var rows, events uint64
-	must(l.SQL(nil).Conn.QueryRow(t.Context(), "SELECT count(), uniqExact(event_id) FROM events").Scan(&rows, &events))
+	must(l.SQL(nil).Conn.QueryRow(t.Context(), "SELECT count(), uniqExact(event_id) FROM events WHERE incarnation = ?", incarnation).Scan(&rows, &events))
 	if rows != uint64(published) || events != rows {
 		t.Errorf("%d rows of %d events, want %d", rows, events, published)
 	}
@@ -139,4 +111,137 @@ func TestTakeOversOfKilledHolders(t *testing.T) {
 	if took[len(took)-1] > 2*time.Second {
 		t.Errorf("a take-over takes %v", took)
 	}
+}
+
+// A standbyRig has servers with tables, and starts processes that project with the same keys.
+type standbyRig struct {
+	t           *testing.T
+	js          jetstream.JetStream
+	ledger      *ledger.Ledger
+	incarnation uuid.UUID
+	keys        string // folder
+	environment []string
+}
+
+func newStandbyRig(t *testing.T) *standbyRig {
+	t.Helper()
+	needEngine(t)
+	s := embeddedtest.Start(t)
+	r := &standbyRig{t: t, keys: t.TempDir(), environment: append(os.Environ(), "CTXLEDGER_NATS_URL="+s.NATSURL(), "CTXLEDGER_CLICKHOUSE_DSN="+s.ClickHouseDSN())}
+	nc, err := nats.Connect(s.NATSURL())
+	r.must(err)
+	t.Cleanup(nc.Close)
+	r.js, err = jetstream.New(nc)
+	r.must(err)
+	_, err = streamio.EnsureStreams(t.Context(), r.js)
+	r.must(err)
+	r.ledger, err = ledger.Open(t.Context(), s.ClickHouseDSN())
+	r.must(err)
+	t.Cleanup(func() { r.ledger.Close() })
+	_, err = shadow.Of(r.ledger).Migrate(t.Context())
+	r.must(err)
+	_, r.incarnation, err = streamio.OpenStream(t.Context(), r.js, schema.EventStream)
+	r.must(err)
+	_, err = cli.RingIn(r.keys)
+	r.must(err)
+	return r
+}
+
+func (r *standbyRig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// begin starts a process in a data folder of its own.
+func (r *standbyRig) begin(args ...string) *program {
+	r.t.Helper()
+	data := r.t.TempDir()
+	r.must(os.CopyFS(data, os.DirFS(r.keys)))
+	files, err := filepath.Glob(filepath.Join(data, "keys", "*"))
+	r.must(err)
+	for _, file := range files {
+		r.must(os.Chmod(file, 0o600))
+	}
+	p := command(append([]string{"project", "--data", data}, args...)...)
+	p.Env = r.environment
+	return p.begin(r.t)
+}
+
+// epoch counts how often the lease was taken.
+func (r *standbyRig) epoch() uint64 {
+	r.t.Helper()
+	bucket, err := lease.OpenBucket(r.t.Context(), r.js)
+	r.must(err)
+	_, entry, err := lease.ReadEntry(r.t.Context(), bucket, lease.KeyOf(schema.EventStream))
+	r.must(err)
+	return entry.Epoch
+}
+
+// last returns the last committed sequence.
+func (r *standbyRig) last() uint64 {
+	r.t.Helper()
+	c, _, err := r.ledger.LastCommit(r.t.Context(), r.incarnation)
+	r.must(err)
+	return c.Last
+}
+
+// TestNoTakeOverWithoutNeed publishes for 10 minutes at 80 percent of the rate of a drain. The process that
+// waits does not take over. It measures, and runs only with CTXLEDGER_MEASURE.
+func TestNoTakeOverWithoutNeed(t *testing.T) {
+	if os.Getenv("CTXLEDGER_MEASURE") == "" {
+		t.Skip("measures: set CTXLEDGER_MEASURE")
+	}
+	r := newStandbyRig(t)
+	published := 0
+	publish := func(n int) {
+		t.Helper()
+		acks := make([]jetstream.PubAckFuture, 0, n)
+		for ; len(acks) < n; published++ {
+			e, err := schema.NewEvent(&schema.ItemRemoved{ItemID: fmt.Sprint("i-", published)}, fmt.Sprint("e-", published), "urn:test", time.Now(), schema.Correlation{SessionID: "s"})
+			r.must(err)
+			m := e.Binary()
+			ack, err := r.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+			r.must(err)
+			acks = append(acks, ack)
+		}
+		for _, ack := range acks {
+			select {
+			case <-ack.Ok():
+			case err := <-ack.Err():
+				t.Fatal(err)
+			}
+		}
+	}
+	const backlog = 200_000
+	for range backlog / 1000 {
+		publish(1000)
+	}
+	began := time.Now()
+	if p := r.begin("--until-caught-up"); p.code(t, 10*time.Minute) != cli.ExitDone {
+		t.Fatalf("the backlog is not projected: %s", &p.stderr)
+	}
+	rate := 0.8 * backlog / time.Since(began).Seconds()
+	holder := r.begin()
+	for r.last() < backlog || r.epoch() < 2 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	standby, epoch := r.begin(), r.epoch()
+	began = time.Now()
+	var behind uint64
+	for time.Since(began) < 10*time.Minute {
+		if due := backlog + int(time.Since(began).Seconds()*rate); published < due {
+			publish(min(1000, due-published))
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+		if published%100_000 < 1000 {
+			behind = max(behind, uint64(published)-r.last())
+		}
+	}
+	if got := r.epoch(); got != epoch || holder.ended() || standby.ended() {
+		t.Errorf("the lease was taken %d times more: %s%s", got-epoch, &holder.stderr, &standby.stderr)
+	}
+	t.Logf("%d events in 10 minutes at %.0f a second, at most %d behind, epoch %d", published-backlog, rate, behind, epoch)
 }
