@@ -30,7 +30,7 @@ const (
 // Each calls visit for the current messages of a stream that are in the selection. Each visits
 // them in the order of the stream and stops at the first error of visit. Messages that are deleted
 // meanwhile may be left out. In a cluster a replica may serve the messages that lags behind the leader. Each
-// then waits for it, but only if the selection has neither a subject nor a time. Errors: [ErrUndelivered],
+// then waits for it. Errors: [ErrUndelivered],
 // or one of visit or of the server.
 func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	config := jetstream.ConsumerConfig{
@@ -69,23 +69,35 @@ func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(
 		if f.last >= end {
 			return nil
 		}
-		if left, err = f.catchUp(ctx, stream, max(s.After, f.last), end); err != nil || left == 0 {
+		if left, err = f.catchUp(ctx, stream, s); err != nil || left == 0 {
 			return err
 		}
 	}
 }
 
-// endOf returns the last sequence that the leader of a replicated stream has. It is 0 for other streams and for
-// selections whose last message is not known.
+// endOf returns the sequence of the last message of a selection that the leader of a replicated stream has. It
+// is 0 for other streams and for an empty selection.
 func endOf(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, error) {
-	if s.Subject != "" || !s.Since.IsZero() || stream.CachedInfo().Config.Replicas < 2 {
+	config := stream.CachedInfo().Config
+	if config.Replicas < 2 {
 		return 0, nil
 	}
-	info, err := stream.Info(ctx)
-	if err != nil {
-		return 0, err
+	subjects := config.Subjects
+	if s.Subject != "" {
+		subjects = []string{s.Subject}
 	}
-	return info.State.LastSeq, nil
+	end := uint64(0)
+	for _, subject := range subjects {
+		last, err := stream.GetLastMsgForSubject(ctx, subject) // of the leader, because the streams allow no direct reads
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+		case err != nil:
+			return 0, err
+		case last.Sequence > s.After && !last.Time.Before(s.Since):
+			end = max(end, last.Sequence)
+		}
+	}
+	return end, nil
 }
 
 // A feed is a consumer whose messages are read.
@@ -158,22 +170,12 @@ func Forget(ctx context.Context, stream jetstream.Stream, consumer jetstream.Con
 }
 
 // catchUp waits until the server of a feed has further messages, and returns their number. It returns 0 if the
-// leader of the stream has none after a sequence, up to end.
-func (f *feed) catchUp(ctx context.Context, stream jetstream.Stream, after, end uint64) (uint64, error) {
+// leader of the stream has no more messages of the selection.
+func (f *feed) catchUp(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, error) {
 	for deadline := time.Now().Add(lagPatience); ; {
-		at, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
-		if err != nil {
+		end, err := endOf(ctx, stream, s)
+		if err != nil || end <= f.last {
 			return 0, err
-		}
-		first := max(after+1, at.State.FirstSeq)
-		deleted := 0
-		for _, sequence := range at.State.Deleted {
-			if first <= sequence && sequence <= end {
-				deleted++
-			}
-		}
-		if first+uint64(deleted) > end {
-			return 0, nil
 		}
 		info, err := f.Info(ctx)
 		switch {
@@ -182,7 +184,7 @@ func (f *feed) catchUp(ctx context.Context, stream jetstream.Stream, after, end 
 		case info.NumPending > 0:
 			return info.NumPending, nil
 		case time.Now().After(deadline):
-			return 0, fmt.Errorf("a replica has nothing after sequence %d, and the leader has messages up to %d: %w", after, end, ErrUndelivered)
+			return 0, fmt.Errorf("a replica has nothing after sequence %d, and the leader has messages up to %d: %w", max(s.After, f.last), end, ErrUndelivered)
 		}
 		select {
 		case <-ctx.Done():

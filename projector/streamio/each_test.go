@@ -197,6 +197,22 @@ func TestEachOfAReplicaThatLags(t *testing.T) {
 	if got := read(Selection{After: 3}, 3); !slices.Equal(got, []uint64{4, 5}) {
 		t.Errorf("after 3, a replica that lags gives %v", got)
 	}
+	if got := read(Selection{Subject: "ctx.quarantine.*"}, 3); !slices.Equal(got, []uint64{1, 2, 3, 4, 5}) {
+		t.Errorf("by subject, a replica that lags gives %v", got)
+	}
+	fourth, err := stream.GetMsg(t.Context(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(Selection{Subject: "ctx.quarantine.1", Since: fourth.Time}, 3); !slices.Equal(got, []uint64{4, 5}) {
+		t.Errorf("since the fourth message, a replica that lags gives %v", got)
+	}
+	if got := read(Selection{Since: time.Now()}, 0); len(got) > 0 {
+		t.Errorf("since now: %v", got)
+	}
+	if got := read(Selection{Subject: "ctx.quarantine.2"}, 0); len(got) > 0 {
+		t.Errorf("of a subject without messages: %v", got)
+	}
 	for _, sequence := range []uint64{4, 5} {
 		if err := stream.DeleteMsg(t.Context(), sequence); err != nil {
 			t.Fatal(err)
