@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/erasure"
 	"github.com/ctxledger/ctxledger/projector/recheck"
+	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/texts"
 	"github.com/ctxledger/ctxledger/schema"
@@ -239,6 +240,42 @@ func (r *shardRig) retains() {
 	for _, name := range []string{"CTX_1", "CTX_2"} { // of two shards, each with several commits
 		if !strings.Contains(before, name+": begins at sequence 1 ") || !strings.Contains(out, name+": removed ") || strings.Contains(out, name+": removed 0 ") {
 			r.t.Errorf("the retention printed %s and before %s", out, before)
+		}
+	}
+	r.ages()
+}
+
+// ages removes the decisions of old sessions from both shards. A session goes whole, or it stays as it is.
+func (r *shardRig) ages() {
+	r.t.Helper()
+	bucket, err := lease.OpenBucket(r.t.Context(), r.js)
+	if err == nil { // an age that no command accepts
+		_, err = bucket.PutString(r.t.Context(), "retention.policy", `{"age_seconds":0,"bytes":1,"after_backup":false,"content_age_seconds":1,"decision_age_seconds":1}`)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rows := func(l *ledger.Ledger) (n map[string]uint64) {
+		r.t.Helper()
+		if err := l.SQL(nil).Conn.QueryRow(r.t.Context(), "SELECT sumMap(map(session_id, toUInt64(1))) FROM items FINAL").Scan(&n); err != nil {
+			r.t.Fatal(err)
+		}
+		return n
+	}
+	var before []map[string]uint64
+	for _, l := range r.ledgers().All() {
+		before = append(before, rows(l))
+	}
+	out := r.must("retention", "run")
+	for i, l := range r.ledgers().All() {
+		after := rows(l)
+		for session, n := range after {
+			if n != before[i][session] {
+				r.t.Errorf("shard %d has %d of %d rows of session %s: %s", i+1, n, before[i][session], session, out)
+			}
+		}
+		if len(after) == len(before[i]) {
+			r.t.Errorf("no session has left shard %d: %s", i+1, out)
 		}
 	}
 }
