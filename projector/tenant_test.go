@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -54,16 +57,11 @@ func TestTenantMoves(t *testing.T) {
 	if len(names) != 3 || names[1] != "CTX_0-acme" || names[2] != "CTX_1-acme" {
 		t.Fatal(names)
 	}
-	project := func(streams ...string) error {
-		c := testConfig(f.js, f.ledger)
-		c.UntilCaughtUp, c.Keys = true, projectortest.Keys(t)
-		fleet, err := NewFleet(c, streams)
-		f.must(err)
-		return fleet.Run(t.Context())
-	}
 	c := testConfig(f.js, f.ledger)
-	c.Stream, c.Keys = names[1], projectortest.Keys(t)
-	early, err := New(c)
+	c.Timing, c.Keys, c.Ring = quickTiming, projectortest.Keys(t), testLogRing
+	one := c
+	one.Stream = names[1]
+	early, err := New(one)
 	f.must(err)
 	waiting, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -78,7 +76,11 @@ func TestTenantMoves(t *testing.T) {
 	if err := await(t, ended, "the early projector ends"); err != nil {
 		t.Error(err)
 	}
-	f.must(project(names...))
+	all := c
+	all.UntilCaughtUp = true
+	fleet, err := NewFleet(all, names)
+	f.must(err)
+	f.must(fleet.Run(t.Context()))
 
 	for _, tenant := range []string{"acme", "umbrella"} {
 		own := fmt.Sprintf("tenant = '%s' AND source = 'urn:%[1]s'", tenant)
@@ -104,11 +106,53 @@ func TestTenantMoves(t *testing.T) {
 	if n := f.count("SELECT count() FROM quarantine WHERE tenant = 'acme' AND code = 'redaction_reintroduced'"); n != 1 {
 		t.Errorf("%d messages of acme are refused for the redaction in the shared stream", n)
 	}
-	r := f.rebuild()
-	r.CompareOnly, r.Keys = true, projectortest.Keys(t)
-	if got := f.rebuilt(r); len(got.From) != 3 || len(got.Compared.Differences) > 0 {
-		t.Errorf("rebuilt %+v", got)
+	same := func(f *fixture) {
+		t.Helper()
+		r := f.rebuild()
+		r.CompareOnly, r.Keys = true, projectortest.Keys(t)
+		if got := f.rebuilt(r); len(got.From) != 3 || len(got.Compared.Differences) > 0 {
+			t.Errorf("rebuilt %+v", got)
+		}
 	}
+	same(f)
+
+	// A restore gives the tenant's streams back, with their subjects.
+	want := f.digests()
+	g := newFleetFixture(t, 1)
+	g.restored(g.restore(f.backedUp()))
+	g.sameTables(want)
+	again, err := streamio.ReadStreams(t.Context(), g.js)
+	if g.must(err); !slices.Equal(again, streams) {
+		t.Errorf("restored %v, want %v", again, streams)
+	}
+	g.publish(g.note("acme", "session-0", 200, "fine"))
+	g.publish(g.note("umbrella", "session-0", 200, "fine"))
+	g.flush()
+
+	// An erasure reaches the tenant's events in all streams.
+	live, err := NewFleet(c, names)
+	f.must(err)
+	end := f.start(live)
+	e := f.erasure()
+	e.Tenant = "acme"
+	e.Subject, err = ledger.ParseSubject("session:session-1")
+	f.must(err)
+	erased, err := e.Run(t.Context())
+	f.must(err)
+	if erased.Messages() != before+after+1 { // with the repeat
+		t.Errorf("erased %+v", erased)
+	}
+	f.must(end())
+	same(f)
+
+	// A retention of the tenant leaves the shared stream.
+	f.must(retention.WritePolicy(t.Context(), f.leases(), retention.Policy{TenantBytes: map[string]uint64{"acme": 1}}))
+	gone, err := f.retention().Run(t.Context())
+	f.must(err)
+	if len(gone.Streams) != 3 || gone.Streams[0].Messages != 0 || gone.Streams[0].Kept != retention.ByPolicy || gone.Streams[1].Kept == retention.ByPolicy || gone.Streams[2].Kept == retention.ByPolicy {
+		t.Errorf("retained %+v", gone)
+	}
+	same(f)
 }
 
 // The shared stream does not know the events of a tenant's own streams, which come later.
