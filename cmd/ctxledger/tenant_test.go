@@ -197,7 +197,33 @@ func TestDoctorFindsAccountsThatAllowMore(t *testing.T) {
 			}
 		})
 	}
-	admin, _, _ := tenantNode(t, nil)
+	admin, _, dir := tenantNode(t, func(accounts string) string { return strings.ReplaceAll(accounts, "ctx.v1.acme.>", "ctx.v1.>") })
+	streamsOf(t, admin)
+	nc, err := nats.Connect(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CTXLEDGER_NATS_URL", admin)
+	// Once the shared stream lists its tenants, no stream takes the facts of a stranger.
+	for _, step := range []struct {
+		layout streamio.TenantLayout
+		says   string
+	}{
+		{streamio.TenantLayout{Tenant: "another", Partitions: 1}, "no stream takes the events of tenant acme"},
+		{streamio.TenantLayout{Tenant: "acme"}, "the facts of tenant default"},
+	} {
+		if _, err := streamio.EnsureTenant(t.Context(), js, step.layout); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, _, code := ctxledger(t, "doctor", "--data", t.TempDir(), "--secrets", dir); code == cli.ExitDone || !strings.Contains(stdout, step.says) {
+			t.Errorf("doctor does not say %q:\n%s", step.says, stdout)
+		}
+	}
 	t.Setenv("CTXLEDGER_NATS_URL", admin)
 	if stdout, _, code := ctxledger(t, "doctor", "--data", t.TempDir(), "--secrets", t.TempDir()); code == cli.ExitDone || !strings.Contains(stdout, "ctxledger deploy nats --out") {
 		t.Errorf("a folder without secrets: %d\n%s", code, stdout)

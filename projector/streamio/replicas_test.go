@@ -64,7 +64,13 @@ func TestReplicas(t *testing.T) {
 	if done, err := EnsureStreams(t.Context(), js); err != nil || !slices.Equal(done, []string{"created bucket " + ImportsBucket}) {
 		t.Error(done, err)
 	}
-	awaitReplicas(t, js, "three healthy replicas again", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+	if done, err := EnsureTenant(t.Context(), js, TenantLayout{Tenant: "acme", Partitions: 1}); err != nil || len(done) != 2 || fact(t, js, "acme", "p00", 1) != "CTX-acme" {
+		t.Error(done, err)
+	}
+	list := awaitReplicas(t, js, "three healthy replicas again", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+	if !slices.ContainsFunc(list, func(r Replicas) bool { return r.Stream == "CTX-acme" }) {
+		t.Errorf("the stream of the tenant is missing: %v", list)
+	}
 
 	c.Nodes[2].Kill()
 	awaitReplicas(t, js, "without the third server", func(r Replicas) bool {
