@@ -217,7 +217,7 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 		t.Errorf("only %d rows were compared", rows)
 	}
 	for _, args := range [][]string{
-		{"backup", "create", "folder", "--clickhouse-backups", "folder"}, {"up"},
+		{"backup", "create", "folder", "--clickhouse-backups", "folder"}, {"up"}, {"migrate", "--tenant", "acme", "--partitions", "1"},
 	} {
 		stdout, stderr, code := r.run(args...)
 		if says := "does not work on a cluster yet"; code == cli.ExitDone || !strings.Contains(stdout+stderr, says) {
@@ -235,6 +235,12 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 	r.retains()
 	r.must("rebuild", "--compare-only") // the rows of removed messages are copied
 	r.refusesWrongMaps()
+	if _, err := streamio.EnsureTenant(t.Context(), r.js, streamio.TenantLayout{Tenant: "acme", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := r.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || !strings.Contains(stderr, "tenant acme has streams of its own") {
+		t.Errorf("migrate ended with %d: %s", code, stderr)
+	}
 }
 
 // rebuilds rebuilds both shards, then one that has lost rows. The tables are those of one machine.

@@ -112,7 +112,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 			}
 			if own.Tenant != "" {
 				if _, err := shardmap.Read(cmd.Context(), js); err == nil {
-					return cli.UsageError("--tenant does not work on a cluster: its shards have the partitions of the shared streams only")
+					return cli.UsageError("--tenant does not work on a cluster yet: its shards have the partitions of the shared streams only")
 				}
 			}
 			created, err := streamio.Ensure(cmd.Context(), js, layout)
@@ -189,7 +189,7 @@ func (f *tenantFlags) check(partitions int, cluster bool) error {
 	case f.Tenant == "":
 		return cli.UsageError("--max-bytes is for the streams of one tenant: give --tenant, too")
 	case cluster:
-		return cli.UsageError("--tenant does not work on a cluster: leave --cluster or --tenant out")
+		return cli.UsageError("--tenant does not work on a cluster yet: leave --cluster or --tenant out")
 	}
 	if err := schema.CheckStreamTenant(f.Tenant); err != nil {
 		return cli.UsageError("--tenant: %w", err)
