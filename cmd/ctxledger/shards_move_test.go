@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/queries"
@@ -68,6 +71,33 @@ func TestPartitionMoves(t *testing.T) {
 	}
 	m.sameAsOneMachine()
 	m.stillWithholds()
+	if kills > 2 {
+		m.waitsForNoOther() // takes as long as a lease lasts
+	}
+	if err := m.shards[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := m.move(1, 1); code != cli.ExitUnreachable || !strings.Contains(stderr, "shard 2 at ") {
+		t.Errorf("a move from a shard that is down ended with %d: %s", code, stderr)
+	}
+}
+
+// waitsForNoOther begins a move next to another process that has the lease of moves.
+func (m *moves) waitsForNoOther() {
+	m.t.Helper()
+	kv, err := lease.OpenBucket(m.t.Context(), m.js)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	claim := lease.Claim{KV: kv, Key: lease.RebuildKey, Owner: "other", Timing: lease.DefaultTiming, Log: slog.New(slog.DiscardHandler)}
+	other, _, err := claim.Acquire(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if _, stderr, code := m.move(1, 1); code != cli.ExitFailed || !strings.Contains(stderr, rebuild.ErrBusy.Error()) {
+		m.t.Errorf("a second move ended with %d: %s", code, stderr)
+	}
+	other.End(m.t.Context(), nil)
 }
 
 // moves is a cluster whose partitions move.
