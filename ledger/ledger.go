@@ -32,7 +32,7 @@ var ErrUnreachable = errors.New("clickhouse is not reachable")
 
 // Open connects to the ClickHouse of dsn, clickhouse://user:pass@host:9000/db, and returns once
 // it answers a query. With secure=true, or https, the connection has TLS; ca=FILE in dsn names the
-// authorities of its certificate. Data on the wire are compressed by LZ4. There is no compression with
+// authorities of its certificate, and cert=FILE the certificate and the key of the client. Data on the wire are compressed by LZ4. There is no compression with
 // compress=none in dsn, and none on this machine, where it costs time and saves nothing. The
 // error never contains the password.
 func Open(ctx context.Context, dsn string) (*Ledger, error) {

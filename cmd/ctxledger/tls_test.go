@@ -16,8 +16,9 @@ import (
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
-// secureNATS runs a NATS server with TLS and returns its address.
-func secureNATS(t *testing.T, issue func(certificate, key string)) string {
+// secureNATS runs a NATS server with TLS and returns its address. With an authority of clients, the server asks
+// for their certificates.
+func secureNATS(t *testing.T, issue func(certificate, key string), clients *embeddedtest.Authority) string {
 	t.Helper()
 	dir := t.TempDir()
 	certificate, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -26,7 +27,7 @@ func secureNATS(t *testing.T, issue func(certificate, key string)) string {
 	must(t, err)
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, TLSTimeout: 10,
+		TLSConfig: clients.Asking(&tls.Config{Certificates: []tls.Certificate{pair}}), TLSVerify: clients != nil, TLSTimeout: 10,
 	})
 	must(t, err)
 	s.Start()
@@ -38,11 +39,11 @@ func secureNATS(t *testing.T, issue func(certificate, key string)) string {
 }
 
 // secured is an address of ClickHouse with TLS: of a port with TLS in front of that of dsn.
-func secured(t *testing.T, dsn, scheme string, issue func(certificate, key string)) string {
+func secured(t *testing.T, dsn, scheme string, issue func(certificate, key string), clients *embeddedtest.Authority) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	must(t, err)
-	u.Scheme, u.Host = scheme, "127.0.0.1:"+embeddedtest.Secured(t, u.Port(), issue)
+	u.Scheme, u.Host = scheme, "127.0.0.1:"+embeddedtest.Secured(t, u.Port(), issue, clients)
 	if scheme == "clickhouse" {
 		u.RawQuery = "secure=true"
 	}
@@ -71,7 +72,7 @@ func TestOwnAuthority(t *testing.T) {
 		return func(certificate, key string) { ca.Issue(t, certificate, key, time.Now().Add(end), names...) }
 	}
 	good, data := certificate(time.Hour, "127.0.0.1", "localhost"), t.TempDir()
-	nats, native := secureNATS(t, good), secured(t, s.ClickHouseDSN(), "clickhouse", good)
+	nats, native := secureNATS(t, good, nil), secured(t, s.ClickHouseDSN(), "clickhouse", good, nil)
 	t.Setenv("CTXLEDGER_NATS_URL", nats)
 	t.Setenv("CTXLEDGER_CLICKHOUSE_DSN", native)
 	log := filepath.Join(t.TempDir(), "session.jsonl")
@@ -83,7 +84,7 @@ func TestOwnAuthority(t *testing.T) {
 			t.Fatalf("%v ended with %d\n%s%s", args, code, stdout, stderr)
 		}
 	}
-	t.Setenv("CTXLEDGER_CLICKHOUSE_DSN", secured(t, http, "https", good))
+	t.Setenv("CTXLEDGER_CLICKHOUSE_DSN", secured(t, http, "https", good, nil))
 	t.Setenv("CTXLEDGER_CA", ca.File)
 	for _, format := range []string{"json", "parquet"} {
 		if stdout, stderr, code := ctxledger(t, "query", "sessions", "-o", format, "--data", data); code != cli.ExitDone || !strings.Contains(stdout, "s-1") {
@@ -102,10 +103,10 @@ func TestOwnAuthority(t *testing.T) {
 		says                       string
 	}{
 		{"unknown", nats, native, "", cli.ExitUnreachable, "has a certificate of an authority that is not known here: name the file of the authority with --ca"},
-		{"unknown over HTTP", nats, secured(t, http, "https", good), "", cli.ExitUnreachable, "of an authority that is not known here"},
-		{"other host", secureNATS(t, elsewhere), secured(t, s.ClickHouseDSN(), "clickhouse", elsewhere), ca.File, cli.ExitUnreachable, "has a certificate for ledger.example, 192.0.2.1, and not for 127.0.0.1"},
-		{"other host over HTTP", nats, secured(t, http, "https", elsewhere), ca.File, cli.ExitUnreachable, "has a certificate for ledger.example, 192.0.2.1, and not for 127.0.0.1"},
-		{"expired", secureNATS(t, expired), secured(t, s.ClickHouseDSN(), "clickhouse", expired), ca.File, cli.ExitUnreachable, "renew it, or correct the clock"},
+		{"unknown over HTTP", nats, secured(t, http, "https", good, nil), "", cli.ExitUnreachable, "of an authority that is not known here"},
+		{"other host", secureNATS(t, elsewhere, nil), secured(t, s.ClickHouseDSN(), "clickhouse", elsewhere, nil), ca.File, cli.ExitUnreachable, "has a certificate for ledger.example, 192.0.2.1, and not for 127.0.0.1"},
+		{"other host over HTTP", nats, secured(t, http, "https", elsewhere, nil), ca.File, cli.ExitUnreachable, "has a certificate for ledger.example, 192.0.2.1, and not for 127.0.0.1"},
+		{"expired", secureNATS(t, expired, nil), secured(t, s.ClickHouseDSN(), "clickhouse", expired, nil), ca.File, cli.ExitUnreachable, "renew it, or correct the clock"},
 		{"no TLS", nats, plain, ca.File, cli.ExitUnreachable, "does not speak TLS on this port"},
 		{"no TLS in the address", nats, s.ClickHouseDSN() + "?ca=" + ca.File, ca.File, cli.ExitFailed, "the address has no TLS: add secure=true"},
 		{"no PEM", nats, native, noPEM, cli.ExitUsage, "ca.pem has no certificate of an authority"},
@@ -124,6 +125,51 @@ func TestOwnAuthority(t *testing.T) {
 		}
 		if strings.Contains(stdout+stderr, password(t, s.ClickHouseDSN())) {
 			t.Errorf("%s: the password is in the output", c.name)
+		}
+	}
+}
+
+// TestClientCertificates works with servers that ask for a certificate of the client. A client without one, and
+// one with that of another authority, is told so of both servers.
+func TestClientCertificates(t *testing.T) {
+	needEngine(t)
+	s := embeddedtest.Start(t, func(c *embedded.Config) { c.NoNATS = true })
+	ca, stranger := embeddedtest.NewAuthority(t), embeddedtest.NewAuthority(t)
+	issue := func(certificate, key string) { ca.Issue(t, certificate, key, time.Now().Add(time.Hour), "127.0.0.1") }
+	native := secured(t, s.ClickHouseDSN(), "clickhouse", issue, ca)
+	http := secured(t, overHTTP(t, s.ClickHouseDSN(), s.Addresses().HTTPURL), "https", issue, ca)
+	t.Setenv("CTXLEDGER_NATS_URL", secureNATS(t, issue, ca))
+	t.Setenv("CTXLEDGER_CA", ca.File)
+	data, own := t.TempDir(), filepath.Join(t.TempDir(), "client.pem")
+	ca.IssueClient(t, own)
+	for _, c := range []struct {
+		clickhouse string
+		args       []string
+	}{{native, []string{"migrate"}}, {native, []string{"project", "--until-caught-up"}}, {native, []string{"doctor"}}, {http, []string{"query", "sessions", "-o", "parquet"}}} {
+		t.Setenv("CTXLEDGER_CLICKHOUSE_DSN", c.clickhouse)
+		if stdout, stderr, code := ctxledger(t, append(c.args, "--data", data, "--client-cert", own)...); code != cli.ExitDone {
+			t.Fatalf("%v ended with %d\n%s%s", c.args, code, stdout, stderr)
+		}
+	}
+	foreign, noPEM := filepath.Join(t.TempDir(), "client.pem"), filepath.Join(t.TempDir(), "no.pem")
+	stranger.IssueClient(t, foreign)
+	must(t, os.WriteFile(noPEM, []byte("a certificate"), 0o600))
+	for _, c := range []struct {
+		file string
+		code int
+		says string
+		n    int // servers
+	}{
+		{"", cli.ExitUnreachable, "asks for a certificate of this client: name the file with the certificate and its key with --client-cert", 2},
+		{foreign, cli.ExitUnreachable, "refuses the certificate of this client", 2},
+		{noPEM, cli.ExitUsage, "read the certificate and the key of this client from " + noPEM, 1},
+	} {
+		for _, clickhouse := range []string{native, http} {
+			t.Setenv("CTXLEDGER_CLICKHOUSE_DSN", clickhouse)
+			stdout, stderr, code := ctxledger(t, "doctor", "--data", data, "--client-cert", c.file)
+			if code != c.code || strings.Count(stdout+stderr, c.says) != c.n {
+				t.Errorf("with %q doctor ended with %d, want %d and %q\n%s%s", c.file, code, c.code, c.says, stdout, stderr)
+			}
 		}
 	}
 }

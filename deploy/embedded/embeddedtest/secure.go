@@ -60,6 +60,28 @@ func (a *Authority) Issue(tb testing.TB, certificate, key string, end time.Time,
 	writePEM(tb, key, "PRIVATE KEY", pkcs8)
 }
 
+// Asking makes a server ask its clients for a certificate of a. A nil a asks for none.
+func (a *Authority) Asking(c *tls.Config) *tls.Config {
+	if a == nil {
+		return c
+	}
+	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	c.ClientCAs.AddCert(a.cert)
+	return c
+}
+
+// IssueClient writes a certificate of a client with its key to one file.
+func (a *Authority) IssueClient(tb testing.TB, file string) {
+	tb.Helper()
+	key := file + ".key"
+	a.Issue(tb, file, key, time.Now().Add(time.Hour), "client")
+	private, err := os.ReadFile(key)
+	must(tb, err)
+	certificate, err := os.ReadFile(file)
+	must(tb, err)
+	must(tb, os.WriteFile(file, append(certificate, private...), 0o600))
+}
+
 func newKey(tb testing.TB) *ecdsa.PrivateKey {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -80,15 +102,16 @@ func must(tb testing.TB, err error) {
 }
 
 // Secured puts TLS in front of a port of this machine until the test ends, and returns the port with
-// TLS. The engine of the tests has no port with TLS of its own.
-func Secured(tb testing.TB, port string, issue func(certificate, key string)) (secure string) {
+// TLS. The engine of the tests has no port with TLS of its own. With an authority of clients, each client
+// needs a certificate of it; nil asks for none.
+func Secured(tb testing.TB, port string, issue func(certificate, key string), clients *Authority) (secure string) {
 	tb.Helper()
 	dir := tb.TempDir()
 	certificate, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	issue(certificate, key)
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	must(tb, err)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", clients.Asking(&tls.Config{Certificates: []tls.Certificate{pair}}))
 	must(tb, err)
 	tb.Cleanup(func() { l.Close() })
 	go func() {

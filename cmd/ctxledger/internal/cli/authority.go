@@ -14,31 +14,44 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 )
 
-// useAuthorities reads the file of --ca, and names it in the address of ClickHouse if that has TLS.
-func (g *GlobalFlags) useAuthorities() error {
-	if g.CA == "" {
-		return nil
+// useCertificates reads the files of --ca and --client-cert, and names them in the address of ClickHouse if
+// that has TLS.
+func (g *GlobalFlags) useCertificates() error {
+	if g.CA != "" {
+		if _, err := ledger.ReadAuthorities(g.CA); err != nil {
+			return UsageError("--ca: %w", err)
+		}
 	}
-	if _, err := ledger.ReadAuthorities(g.CA); err != nil {
-		return UsageError("--ca: %w", err)
+	if g.ClientCert != "" {
+		if _, err := ledger.ReadClientCertificate(g.ClientCert); err != nil {
+			return UsageError("--client-cert: %w", err)
+		}
 	}
 	u, err := url.Parse(g.ClickHouse)
-	if err != nil || u.Query().Has("ca") || u.Scheme != "https" && u.Query().Get("secure") != "true" {
+	if err != nil || u.Scheme != "https" && u.Query().Get("secure") != "true" {
 		return nil
 	}
 	separator := "?"
 	if u.RawQuery != "" {
 		separator = "&"
 	}
-	g.ClickHouse += separator + "ca=" + url.QueryEscape(g.CA)
+	for _, own := range []struct{ parameter, file string }{{"ca", g.CA}, {"cert", g.ClientCert}} {
+		if own.file != "" && !u.Query().Has(own.parameter) {
+			g.ClickHouse += separator + own.parameter + "=" + url.QueryEscape(own.file)
+			separator = "&"
+		}
+	}
 	return nil
 }
 
-// authorities makes a connection to NATS use the authorities of --ca, if the server wants TLS. The
-// file is read at each connect.
-func (g *GlobalFlags) authorities(o *nats.Options) error {
+// certificates makes a connection to NATS use the files of --ca and --client-cert, if the server wants TLS.
+// The files are read at each connect.
+func (g *GlobalFlags) certificates(o *nats.Options) error {
 	if g.CA != "" {
 		o.RootCAsCB = func() (*x509.CertPool, error) { return ledger.ReadAuthorities(g.CA) }
+	}
+	if g.ClientCert != "" {
+		o.TLSCertCB = func() (tls.Certificate, error) { return ledger.ReadClientCertificate(g.ClientCert) }
 	}
 	return nil
 }
@@ -58,6 +71,10 @@ func certificateTrouble(err error) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Sprintf("has a certificate that is valid from %s to %s: renew it, or correct the clock",
 			invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
+	case err != nil && strings.Contains(err.Error(), "remote error: tls: certificate required"):
+		return "asks for a certificate of this client: name the file with the certificate and its key with --client-cert or CTXLEDGER_CLIENT_CERT"
+	case err != nil && strings.Contains(err.Error(), "remote error: tls: "): // the types of alerts are not exported
+		return "refuses the certificate of this client: check that its authority is one of the server, and its dates"
 	case errors.As(err, &record):
 		return "does not speak TLS on this port: use its port with TLS (for ClickHouse 9440, or 8443 for HTTP), or an address without TLS"
 	}

@@ -74,7 +74,7 @@ func (a *App) ConnectNATS(options ...nats.Option) (jetstream.JetStream, error) {
 // DialNATS connects to the server at address, or to the server of the named context.
 // Errors contain no password.
 func (a *App) DialNATS(address string, options ...nats.Option) (*nats.Conn, error) {
-	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second), a.Flags.authorities}, options...)
+	options = append([]nats.Option{nats.Name("ctxledger"), nats.Timeout(5 * time.Second), a.Flags.certificates}, options...)
 	if a.Flags.natsContext != "" && a.Flags.NATS == "" {
 		nc, _, err := natscontext.Connect(a.Flags.natsContext, options...)
 		if err != nil {

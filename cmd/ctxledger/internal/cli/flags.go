@@ -24,14 +24,16 @@ type GlobalFlags struct {
 	natsContext string
 	ClickHouse  string
 	// CA is a file with the authorities of the servers' certificates, or "" for those of the system.
-	CA        string
-	Data      string
-	dataGiven bool // by a flag, the environment or the settings file
-	config    string
-	verbose   bool
-	logLevel  slog.Level
-	logFormat string
-	origins   map[string]Origin
+	CA string
+	// ClientCert is a file with the certificate and the key that servers ask of this client, or "" for none.
+	ClientCert string
+	Data       string
+	dataGiven  bool // by a flag, the environment or the settings file
+	config     string
+	verbose    bool
+	logLevel   slog.Level
+	logFormat  string
+	origins    map[string]Origin
 }
 
 // The log formats.
@@ -48,6 +50,7 @@ var settings = []struct{ flag, env string }{
 	{"nats-context", "CTXLEDGER_NATS_CONTEXT"},
 	{"clickhouse", "CTXLEDGER_CLICKHOUSE_DSN"},
 	{"ca", "CTXLEDGER_CA"},
+	{"client-cert", "CTXLEDGER_CLIENT_CERT"},
 	{"data", "CTXLEDGER_DATA"},
 	{"checkpoint-dir", "CTXLEDGER_CHECKPOINT_DIR"},
 	{"checkpoint-command", "CTXLEDGER_CHECKPOINT_COMMAND"},
@@ -59,6 +62,7 @@ func (g *GlobalFlags) Register(root *cobra.Command) {
 	f.StringVar(&g.natsContext, "nats-context", "", "a context of the nats command line (CTXLEDGER_NATS_CONTEXT)")
 	f.StringVar(&g.ClickHouse, "clickhouse", "", "ClickHouse address, clickhouse://user@host:9000/ctxledger (CTXLEDGER_CLICKHOUSE_DSN)")
 	f.StringVar(&g.CA, "ca", "", "file with the authorities of the certificates of NATS and ClickHouse (CTXLEDGER_CA, default those of the system)")
+	f.StringVar(&g.ClientCert, "client-cert", "", "file with the certificate and the key of this client, if NATS or ClickHouse ask for one (CTXLEDGER_CLIENT_CERT)")
 	f.StringVar(&g.Data, "data", "", "data folder of the embedded servers and the keys (CTXLEDGER_DATA, default "+defaultData()+")")
 	f.StringVar(&g.config, "config", "", "settings file (CTXLEDGER_CONFIG, default ctxledger.yaml if it is there)")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "log more on standard error, like --log-level debug")
@@ -123,7 +127,7 @@ func (g *GlobalFlags) Complete(cmd *cobra.Command) error {
 		g.Data = defaultData()
 	}
 	g.leaveOutOwnFiles()
-	if err := g.useAuthorities(); err != nil {
+	if err := g.useCertificates(); err != nil {
 		return err
 	}
 	if g.logFormat != logText && g.logFormat != logJSON {
