@@ -206,6 +206,20 @@ func TestProjectorUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// the projector hears whose a batch is that nobody finishes
+	batches, err := js.Conn().SubscribeSync(schema.AllSubjects)
+	if err == nil {
+		err = js.Conn().Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := acme.Conn().PublishMsg(&nats.Msg{Subject: fmt.Sprintf(factOf, "acme"), Header: nats.Header{"Nats-Batch-Id": {"open"}, "Nats-Batch-Sequence": {"1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := batches.NextMsg(10 * time.Second); err != nil || m.Header.Get("Nats-Batch-Id") != "open" || schema.SubjectTenant(m.Subject) != "acme" {
+		t.Errorf("the projector hears %+v of an open batch: %v", m, err)
+	}
 	heard := make(map[string]*nats.Subscription)
 	for _, tenant := range []string{"acme", "zeta-2"} {
 		nc := signIn(t, n, s, "tenant-"+tenant).Conn()

@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/metrics"
 	"github.com/ctxledger/ctxledger/projector/retention"
 	"github.com/ctxledger/ctxledger/projector/signing"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A harm provokes an alert under a projector, which it starts. heal follows the page of the runbook, and
@@ -36,6 +38,7 @@ var alerts = map[string]struct {
 	"CtxledgerEventsExpired":         {harm: expired},
 	"CtxledgerSequenceGap":           {harm: deletedMessage},
 	"CtxledgerFactsLost":             {file: "alert_rule_test.go", test: "TestFactsThatDoNotArriveFire"},
+	"CtxledgerBatchesLeftOpen":       {harm: batchesLeftOpen},
 	"CtxledgerHeadsNotTaken":         {harm: sinkThatFails},
 	"CtxledgerRetentionFails":        {harm: unreadablePolicy},
 	"CtxledgerStuck":                 {harm: hangs},
@@ -291,6 +294,35 @@ func redactionOfManyEvents(f *fixture, p *Projector) func() *Projector {
 	p.config.Keys, p.config.Log = projectortest.Keys(f.t), slog.New(slog.DiscardHandler)
 	f.must(f.run(p))
 	return func() *Projector { return f.another(p) }
+}
+
+// batchesLeftOpen begins batches of a tenant that nobody finishes: one, after which the projector listens, and
+// as many as fire the alert with the tenant's name.
+func batchesLeftOpen(f *fixture, p *Projector) func() *Projector {
+	f.follow(p)
+	f.publishClean(0)
+	abandoned := func(tenant string) (n float64) {
+		for _, one := range (rule{t: f.t.(*testing.T), registry: registryOf(p)}).values("abandoned_batches_total", `tenant="`+tenant+`"`) {
+			n += one
+		}
+		return n
+	}
+	begin := func(batches int) {
+		for i := range batches {
+			m := projectortest.Event(100+i, 0).Binary()
+			msg := &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Data}
+			msg.Header.Set("Nats-Batch-Id", fmt.Sprint("left-open-", batches, "-", i))
+			msg.Header.Set("Nats-Batch-Sequence", "1")
+			f.must(f.js.Conn().PublishMsg(msg))
+		}
+	}
+	begin(1)
+	f.await("NATS gives the first batch up", func() bool { return abandoned("") == 1 })
+	begin(25)
+	f.await("NATS gives the other batches up", func() bool {
+		return abandoned(schema.SubjectTenant(projectortest.Event(100, 0).Binary().Subject)) == 25
+	})
+	return func() *Projector { return p }
 }
 
 // unknownKey projects a redaction whose key is not there.

@@ -128,6 +128,7 @@ func (p *Projector) observe(ctx context.Context) (stop func()) {
 		}
 		p.meter().Attach(p.gauges)
 		watchers.Go(func() { p.lag.Follow(ctx, p.lagSource(), p.config.Timing.Poll) })
+		watchers.Go(func() { p.watchBatches(ctx) })
 	}
 	return func() {
 		cancel()

@@ -22,18 +22,18 @@ type Metrics struct {
 	messages, duplicates, deleted, gaps  *prometheus.CounterVec
 	lost, heads, headFailures            *prometheus.CounterVec
 	rows, quarantined, retries           *prometheus.CounterVec
-	reintroduced                         *prometheus.CounterVec
+	reintroduced, abandoned              *prometheus.CounterVec
 	batchMessages, batchBytes, batchRows *prometheus.HistogramVec
 	steps                                *prometheus.HistogramVec
 	retention                            prometheus.Counter
 
-	named *names // of redactions
+	named, tenants *names // of redactions, and of tenants with abandoned batches
 
 	mu   sync.Mutex
 	live map[string]func() Gauges // by stream, of the current or last projector
 }
 
-// names are the redactions with a counter of their own. Safe for concurrent use.
+// names are the labels with a counter of their own. Safe for concurrent use.
 type names struct {
 	mu   sync.Mutex
 	list map[string]bool
@@ -81,6 +81,7 @@ func New() *Metrics {
 		lost:          counters("lost_facts_total", "Numbered facts of producers that did not arrive within five minutes."),
 		heads:         counters("heads_total", "Signed heads of the transparency log that were delivered, by destination.", "to"),
 		headFailures:  counters("head_failures_total", "Failed attempts to sign a head of the transparency log (to is sign) or to deliver it.", "to"),
+		abandoned:     counters("abandoned_batches_total", "Batches that NATS gave up because nobody finished them, by tenant; without one while it is not known.", "tenant"),
 		retries:       counters("retries_total", "Failed attempts that are repeated, by the failed part and the server's error code.", "cause", "code"),
 		batchMessages: histograms("batch_messages", "Messages of a batch.", prometheus.ExponentialBuckets(1, 4, 9)),
 		batchBytes:    histograms("batch_bytes", "Bytes of a batch as received.", prometheus.ExponentialBuckets(1<<10, 4, 9)),
@@ -90,6 +91,7 @@ func New() *Metrics {
 		retention: prometheus.NewCounter(prometheus.CounterOpts{Name: metricPrefix + "retention_failures_total", Help: "Failed attempts to apply the retention of the installation."}),
 		live:      make(map[string]func() Gauges),
 		named:     &names{list: make(map[string]bool)},
+		tenants:   &names{list: make(map[string]bool)},
 	}
 }
 
@@ -97,7 +99,7 @@ func withStream(labels []string) []string { return append([]string{"stream"}, la
 
 func (m *Metrics) counted() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.messages, m.rows, m.duplicates, m.quarantined, m.reintroduced, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries,
+		m.messages, m.rows, m.duplicates, m.quarantined, m.reintroduced, m.deleted, m.gaps, m.lost, m.heads, m.headFailures, m.retries, m.abandoned,
 		m.batchMessages, m.batchBytes, m.batchRows, m.steps, m.retention,
 	}
 }
@@ -247,11 +249,18 @@ func (m Meter) Commit(c Commit) {
 	m.counts.batchRows.WithLabelValues(m.stream).Observe(float64(total))
 }
 
-// mostNamed is the number of redactions with a counter of their own. Each counter takes memory here
+// BatchAbandoned counts a batch that NATS gave up. The tenant may be "", if it is not known.
+func (m Meter) BatchAbandoned(tenant string) {
+	if m.counts != nil {
+		m.counts.abandoned.WithLabelValues(m.stream, m.counts.tenants.label(tenant)).Inc()
+	}
+}
+
+// mostNamed is the number of redactions, and of tenants, with a counter of their own. Each counter takes memory here
 // and in Prometheus.
 const mostNamed = 1000
 
-// label returns the label of a redaction: its id, or "other" after the first mostNamed.
+// label returns the label of a name: the name, or "other" after the first mostNamed.
 func (n *names) label(redaction string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
