@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
+	"github.com/ctxledger/ctxledger/ledger/read"
+	"github.com/ctxledger/ctxledger/ledger/read/turn"
+	"github.com/ctxledger/ctxledger/queries"
+)
+
+// TestShardsOfManyEvents compares two shards with one machine: the rate of a drain with two projectors, all
+// answers, and what each query costs. CTXLEDGER_MEASURE is the number of events, such as 2000000.
+func TestShardsOfManyEvents(t *testing.T) {
+	events, err := strconv.Atoi(os.Getenv("CTXLEDGER_MEASURE"))
+	if err != nil || events < 1000 {
+		t.Skip("measures: set CTXLEDGER_MEASURE to a number of events")
+	}
+	r := newShardRig(t, 2)
+	r.must("migrate", "--cluster", embeddedtest.ClusterName)
+	r.must("bench", "seed", "--events", strconv.Itoa(events))
+	began := time.Now()
+	first, second := r.command("project", "--until-caught-up").begin(t), r.command("project", "--until-caught-up").begin(t)
+	for _, p := range []*program{first, second} {
+		if code := p.code(t, time.Hour); code != cli.ExitDone {
+			t.Fatalf("project ended with %d: %s", code, &p.stderr)
+		}
+	}
+	shards := time.Since(began)
+	r.projectPlain(16)
+	all := r.ledgers()
+	rows := 0
+	for _, l := range all.All() {
+		n, _ := digests(t, []*ledger.Ledger{l}, "events")
+		rows += int(n)
+	}
+	t.Logf("two shards: %d events in %v, %.0f a second", rows, shards, float64(rows)/shards.Seconds())
+
+	one := standaloneRig(t)
+	one.must("migrate")
+	one.must("bench", "seed", "--events", strconv.Itoa(events))
+	began = time.Now()
+	one.must("project", "--until-caught-up")
+	alone := time.Since(began)
+	t.Logf("one machine: %v, ratio of the rates %.2f (bar 0.9)", alone, alone.Seconds()/shards.Seconds())
+
+	places := r.places(all, 1)
+	t.Logf("%d rows of answers are equal", r.sameAnswers(all, queries.All(), places))
+	for _, q := range queries.All() {
+		how, ok := q.Merge()
+		if !ok {
+			continue
+		}
+		about := questions(q, how)
+		if how.OfSession() {
+			about = nil
+		}
+		for _, at := range places {
+			if given, ok := questionOf(q, at); ok {
+				about = append(about, given)
+			}
+		}
+		for _, given := range about {
+			bound, err := q.Bind(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			onShards := fastest(t, func() error {
+				_, err := allRows(answer.Query(t.Context(), all, q, bound, read.DefaultLimits()))
+				return err
+			})
+			onOne := fastest(t, func() error {
+				_, err := allRows(turn.Query(t.Context(), r.plain, q, bound, read.DefaultLimits()))
+				return err
+			})
+			if over := onShards - onOne*3/2 - 30*time.Millisecond; over > 0 {
+				t.Logf("%s %v: %v, one machine %v: %v over the bar", q.Name, given, onShards, onOne, over)
+			}
+		}
+	}
+}
+
+// fastest returns the shortest of three runs.
+func fastest(t *testing.T, run func() error) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for range 3 {
+		began := time.Now()
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	return slices.Min(took)
+}
+
+// standaloneRig has one machine in the place of the shards.
+func standaloneRig(t *testing.T) *shardRig {
+	t.Helper()
+	return newShardRigOf(t, []*embeddedtest.Servers{embeddedtest.ClickHouse(t)})
+}
