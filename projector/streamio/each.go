@@ -1,6 +1,7 @@
 package streamio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,26 +79,20 @@ func Each(ctx context.Context, stream jetstream.Stream, s Selection, visit func(
 // endOf returns the sequence of the last message of a selection that the leader of a replicated stream has. It
 // is 0 for other streams and for an empty selection.
 func endOf(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, error) {
-	config := stream.CachedInfo().Config
-	if config.Replicas < 2 {
+	if stream.CachedInfo().Config.Replicas < 2 {
 		return 0, nil
 	}
-	subjects := config.Subjects
-	if s.Subject != "" {
-		subjects = []string{s.Subject}
+	// NATS answers > with the last sequence only, which may be deleted. All subjects have several tokens.
+	last, err := stream.GetLastMsgForSubject(ctx, cmp.Or(s.Subject, "*.>")) // of the leader, because the streams allow no direct reads
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case last.Sequence <= s.After || last.Time.Before(s.Since):
+		return 0, nil
 	}
-	end := uint64(0)
-	for _, subject := range subjects {
-		last, err := stream.GetLastMsgForSubject(ctx, subject) // of the leader, because the streams allow no direct reads
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-		case err != nil:
-			return 0, err
-		case last.Sequence > s.After && !last.Time.Before(s.Since):
-			end = max(end, last.Sequence)
-		}
-	}
-	return end, nil
+	return last.Sequence, nil
 }
 
 // A feed is a consumer whose messages are read.
