@@ -25,6 +25,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/ledger/read/turn"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/queries"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -428,6 +429,22 @@ func (r *shardRig) doctorLooksAtAllShards() {
 	r.must("bench", "seed", "--seed", "2", "--events", "200")
 	if stdout, _, code := r.run("doctor"); code != cli.ExitFailed || !strings.Contains(stdout, "events wait in its streams and nothing projects them") {
 		r.t.Errorf("doctor beside unprojected events ended with %d:\n%s", code, stdout)
+	}
+	m, err := shardmap.Read(r.t.Context(), r.js)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	m.Move = &shardmap.Move{Partition: 1, From: 2, To: 1, Step: shardmap.Switching}
+	if err := m.Save(r.t.Context(), r.js); err != nil {
+		r.t.Fatal(err)
+	}
+	if stdout, _, code := r.run("doctor"); code != cli.ExitFailed || !strings.Contains(stdout, "partition 1 moves to shard 1 (switching)") ||
+		!strings.Contains(stdout, "if the move was interrupted, run `ctxledger shards move --partition 1 --to 1`") {
+		r.t.Errorf("doctor beside an interrupted move ended with %d:\n%s", code, stdout)
+	}
+	m.Move = nil
+	if err := m.Save(r.t.Context(), r.js); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

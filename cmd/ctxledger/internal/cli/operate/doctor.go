@@ -261,6 +261,9 @@ func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Le
 		err = m.Check(ctx, js, shards)
 	}
 	placed.state, placed.err = fmt.Sprintf("%d streams on %d shards of %s", len(m.Shards), len(shards.Shards), shards.Cluster), err
+	if m.Move != nil {
+		placed.state += fmt.Sprintf("; partition %d moves to shard %d (%s)", m.Move.Partition, m.Move.To, m.Move.Step)
+	}
 	if findings = append(findings, placed); err != nil {
 		return findings
 	}
@@ -273,7 +276,11 @@ func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Le
 	}
 	level, err := m.AwaitCommit(ctx, js, shards, last, projectorPatience)
 	if at := slices.Index(level, false); err == nil && at >= 0 {
-		err = shards.Shards[at].Failed(errors.New("events wait in its streams and nothing projects them: run `ctxledger project`"))
+		why := errors.New("events wait in its streams and nothing projects them: run `ctxledger project`")
+		if m.Move != nil && m.Move.Step == shardmap.Switching {
+			why = fmt.Errorf("partition %d is at the last step of a move, and nothing projects it: if the move was interrupted, run `ctxledger shards move --partition %[1]d --to %[2]d`", m.Move.Partition, m.Move.To)
+		}
+		err = shards.Shards[at].Failed(why)
 	}
 	f.err = err
 	return append(findings, f)

@@ -69,8 +69,9 @@ To remove a reader, drop its database and leave out its tenant in the configurat
 its name in remote_servers of their configuration. Each server has its number as the macro
 shard. The address names any shard, and all have the same users, databases and TLS. A new
 installation has 16 partitions then. The command assigns each partition to a shard. A shard
-that is added later gets none: "ctxledger shards move" moves them. The command checks all shards first. If one cannot be reached or differs, nothing
-is changed. Most commands refuse a cluster so far; deploy/README.md lists those that work.
+that is added later gets none: "ctxledger shards move" moves them. The command checks all
+shards first. If one cannot be reached or differs, nothing is changed. A few commands refuse
+a cluster so far; deploy/README.md lists them.
 
 To change the number of streams:
   1. Stop the producers when their outboxes are empty.
