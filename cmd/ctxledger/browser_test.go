@@ -46,7 +46,7 @@ func lookAtPages(t *testing.T, data, base, session string) {
 		b.Walk(t, filepath.Base(file))
 	}
 
-	comparesByDragging(t, b, base, session)
+	comparesByDragging(t, b, data, base, session)
 	pageGrowsWhileItRecords(t, b, data, base+"/")
 
 	// by keyboard alone: the first link skips to the content, and the arrows walk the calls

@@ -30,6 +30,7 @@ var examplesNotRun = map[string]string{
 	"ctxledger redaction revoke":              "it needs a redaction in force; reintroduced.txtar runs it",
 	"ctxledger quarantine replay":             "it needs a quarantined message; quarantine.txtar runs it",
 	"ctxledger quarantine show":               "it needs a quarantined message; quarantine.txtar runs it",
+	"ctxledger shards":                        "it needs a cluster; TestPartitionMoves runs it",
 	"ctxledger proof witness":                 "it needs a state folder of a witness; proof.txtar runs it",
 	"ctxledger proof consistency":             "it needs signed heads of two days; proof.txtar runs it",
 	"ctxledger run":                           "it needs an agent; run.txtar has one",

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,22 +130,23 @@ func itemIsProved(t *testing.T, data, base, session string) {
 
 // comparesByDragging drags from one column of the river to another. That leads to the same address as
 // the numbers in the form, which needs neither dragging nor JavaScript.
-func comparesByDragging(t *testing.T, b *browsertest.Browser, base, session string) {
+func comparesByDragging(t *testing.T, b *browsertest.Browser, data, base, session string) {
 	t.Helper()
-	response, _ := visit(t, base+"/s/"+session+"/calls?from=17&to=19&do=compare")
+	from, to := compacted(t, data, base, session)
+	response, _ := visit(t, base+"/s/"+session+fmt.Sprintf("/calls?from=%d&to=%d&do=compare", from, to))
 	compared := response.Header.Get("Location")
 	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(compared, "/diff?") {
 		t.Fatalf("the form leads to %d %s", response.StatusCode, compared)
 	}
 	wide := browsertest.View{Width: 1280, Height: 800, Scheme: "light"}
 	b.Visit(t, base+"/s/"+session, base, wide)
-	b.Drag(t, `.hit[data-first="19"]`, `.hit[data-first="17"]`)
+	b.Drag(t, fmt.Sprintf(`.hit[data-first="%d"]`, to), fmt.Sprintf(`.hit[data-first="%d"]`, from))
 	b.Await(t, base+compared)
 	if page := textOf(parsePage(t, base+compared)); !strings.Contains(page, "compaction") || !strings.Contains(page, "first position that differs") {
 		t.Errorf("the difference does not say why the windows differ: %.400s", page)
 	}
 	b.Visit(t, base+"/s/"+session, base, wide)
-	browsertest.Eval[bool](t, b, `const f = document.querySelector('form.compare'), e = f.elements; e.from.value = 17; e.to.value = 19; e.to.focus(), true`)
+	browsertest.Eval[bool](t, b, fmt.Sprintf(`const f = document.querySelector('form.compare'), e = f.elements; e.from.value = %d; e.to.value = %d; e.to.focus(), true`, from, to))
 	b.Press(t, "\r")
 	b.Await(t, base+compared)
 	for query, want := range map[string]int{"from=0&to=19&do=compare": 400, "from=1&to=9999&do=compare": 400, "from=17&to=19&do=zoom": 303, "do=compare": 400} {
@@ -158,6 +161,25 @@ func comparesByDragging(t *testing.T, b *browsertest.Browser, base, session stri
 	b.Visit(t, base+"/evidence?session="+session, base, wide)
 	browsertest.Eval[bool](t, b, `document.querySelector('[data-make]').click(), true`)
 	b.Until(t, `document.getElementById('pack-state').textContent === 'pack-`+session+`.zip was made'`)
+}
+
+// compacted returns the numbers of two calls that follow each other, with a compaction between them. The
+// number of a call depends on the milliseconds in which the calls of the demo began.
+func compacted(t *testing.T, data, base, session string) (from, to int) {
+	t.Helper()
+	rows := askCLI(t, data, "river", "--param", "session_id="+session)
+	at := slices.IndexFunc(rows, func(row map[string]any) bool { return row["cause"] == "compaction" })
+	if at < 0 {
+		t.Fatal("no call follows a compaction")
+	}
+	for to = 2; to <= len(rows); to++ {
+		response, _ := visit(t, fmt.Sprintf("%s/s/%s/calls?from=%d&to=%d&do=compare", base, session, to-1, to))
+		if leads, err := response.Location(); err == nil && slices.Contains(leads.Query()["after"], rows[at]["call_id"].(string)) {
+			return to - 1, to
+		}
+	}
+	t.Fatalf("the page has no call %v", rows[at]["call_id"])
+	return 0, 0
 }
 
 // storedTextIsShown: the page of an item shows its text where it was stored, escaped, and says nothing of

@@ -75,6 +75,8 @@ func certificateTrouble(err error) string {
 		return "asks for a certificate of this client: name the file with the certificate and its key with --client-cert or CTXLEDGER_CLIENT_CERT"
 	case err != nil && strings.Contains(err.Error(), "remote error: tls: "): // the types of alerts are not exported
 		return "refuses the certificate of this client: check that its authority is one of the server, and its dates"
+	case err != nil && strings.Contains(err.Error(), "connection closed by remote after TLS handshake"): // before its alert was read
+		return "closes the connection after the handshake, as for a client without a certificate of its authority: check the file of --client-cert or CTXLEDGER_CLIENT_CERT"
 	case errors.As(err, &record):
 		return "does not speak TLS on this port: use its port with TLS (for ClickHouse 9440, or 8443 for HTTP), or an address without TLS"
 	}
