@@ -87,35 +87,8 @@ func refusedByTheServer(t *testing.T) {
 	r.faultless()
 }
 
-// fill fills the disk of a folder. The returned function frees the room.
-func fill(t *testing.T, dir string) (free func()) {
-	t.Helper()
-	path := filepath.Join(dir, "ballast")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	block := make([]byte, 64<<10)
-	for {
-		n, err := file.Write(block)
-		if err == nil {
-			continue
-		}
-		if n == 0 && len(block) == 1 {
-			break
-		}
-		block = block[:max(1, len(block)/2)]
-	}
-	return func() {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // fillFiles takes all files of the disk of a folder. The returned function frees them.
-func fillFiles(t *testing.T, dir string) (free func()) {
+func fillFiles(t testing.TB, dir string) (free func()) {
 	t.Helper()
 	folder := filepath.Join(dir, "files")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -150,10 +123,10 @@ func clickhouseDiskFull(t *testing.T) {
 	r.catchUp()
 	refused := func(code string) float64 { n, _ := read("retries_total", "clickhouse", code); return n }
 	type end struct {
-		fill func(*testing.T, string) (free func())
+		fill func(testing.TB, string) (free func())
 		code string
 	}
-	ends := []end{{fill, "243"}, {fillFiles, "1001"}}
+	ends := []end{{embeddedtest.FillDisk, "243"}, {fillFiles, "1001"}}
 	noRoom := ruleOf(t, "CtxledgerTablesDiskFull", registryOf(p))
 	for round := range times(2, 6) {
 		if round > 0 {
@@ -196,7 +169,7 @@ func natsDiskFull(t *testing.T) {
 		stored := func() uint64 { return load.stored.Load() }
 		before := stored()
 		r.await("something is published", func() bool { return stored() > before+10 })
-		free := fill(t, dir)
+		free := embeddedtest.FillDisk(t, dir)
 		r.await("nothing is published any more", func() bool { return load.failing.Load() > 3 })
 		free()
 		r.nats.kill()

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -115,4 +116,19 @@ func TestFullStoreIsNoGoodHealth(t *testing.T) {
 	}
 	f.must(other.Purge(t.Context()))
 	f.await("the lease is renewed", func() bool { return p.Health().Waiting == "" })
+}
+
+// TestOldLeaseIsNoGoodHealth: a store that hangs does not fail, but the lease is not renewed.
+func TestOldLeaseIsNoGoodHealth(t *testing.T) {
+	t.Parallel()
+	needsServers(t)
+	n := startNATSProcess(t, t.TempDir())
+	r := linked(newFixtureOn(t, n.url, migrated.ClickHouse(t)))
+	r.publishMix(0, 3)
+	p, _ := r.followed()
+	r.catchUp()
+	r.must(n.cmd.Process.Signal(syscall.SIGSTOP))
+	r.await("the lease is old", func() bool { h := p.Health(); return h.Waiting == "renew the lease" && h.Failing >= quickTiming.Expiry })
+	r.must(n.cmd.Process.Signal(syscall.SIGCONT))
+	r.await("the lease is renewed", func() bool { return p.Health().Waiting == "" })
 }

@@ -85,7 +85,7 @@ func fillUnderLoad(t *testing.T, data, disk string, restart bool) {
 		before := count.Load()
 		await("events are stored", func() bool { return ready() && count.Load() > before+20 })
 		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
-		free := fillDisk(t, disk)
+		free := embeddedtest.FillDisk(t, disk)
 		bad = append(bad, await("the health is bad", func() bool { return !ready() }))
 		why := readiness(found.Health)
 		switch round % 4 {
@@ -192,30 +192,4 @@ func publishUntilStopped(t *testing.T, url string) (acknowledged *[]string, coun
 		}
 	}()
 	return acknowledged, count, func() { close(end); <-done }
-}
-
-// fillDisk fills a disk to its last byte. The returned function frees the room.
-func fillDisk(t *testing.T, disk string) (free func()) {
-	t.Helper()
-	path := filepath.Join(disk, "ballast")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for block := make([]byte, 64<<10); ; {
-		n, err := file.Write(block)
-		if err == nil {
-			continue
-		}
-		if n == 0 && len(block) == 1 {
-			break
-		}
-		block = block[:max(1, len(block)/2)]
-	}
-	return func() {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

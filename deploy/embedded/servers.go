@@ -136,17 +136,13 @@ func (s *Servers) HTTPURL() string { return s.addresses.HTTPURL }
 // NATSServer is the NATS server, nil without NATS.
 func (s *Servers) NATSServer() *server.Server { return s.nats }
 
-// NATSHealth returns what NATS says of itself, or nil. A stream whose disk was full takes no messages until
-// NATS is restarted, and the server answers its publishers with silence; only its health tells. Safe for
-// concurrent use.
-func (s *Servers) NATSHealth() error {
+// NATSHealth returns what NATS says is wrong with it, or "". A stream whose disk was full takes no messages
+// until NATS is restarted, and gives publishers no answer; only this tells. Safe for concurrent use.
+func (s *Servers) NATSHealth() string {
 	if s.nats == nil {
-		return nil
+		return ""
 	}
-	if h := s.nats.Healthz(nil); h.Error != "" {
-		return errors.New(h.Error)
-	}
-	return nil
+	return s.nats.Healthz(nil).Error
 }
 
 // Restarts returns the number of restarts of ClickHouse.

@@ -54,6 +54,10 @@ func TestLeaseExcludesAndIsTakenOver(t *testing.T) {
 	if err := first.Journal(held, pending); err != nil {
 		t.Fatal(err)
 	}
+	// a full disk must refuse an entry, and not take it into the last page of a file
+	if value, err := kv.Get(t.Context(), testKey); err != nil || len(value.Value()) != room {
+		t.Errorf("the stored entry does not fill a page: %v", err)
+	}
 	second := make(chan *Lease, 1)
 	go func() {
 		l, _ := acquire(t, kv, "second")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -56,6 +57,9 @@ func (g *GlobalFlags) certificates(o *nats.Options) error {
 	return nil
 }
 
+// refusedCertificate matches the alerts of TLS about the certificate of the client, and no other alerts.
+var refusedCertificate = regexp.MustCompile("remote error: tls: (.* certificate|unknown certificate authority|access denied)")
+
 // certificateTrouble words the error of a TLS handshake: the end of a sentence that begins with the
 // server. It is empty for other errors.
 func certificateTrouble(err error) string {
@@ -73,7 +77,7 @@ func certificateTrouble(err error) string {
 			invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
 	case err != nil && strings.Contains(err.Error(), "remote error: tls: certificate required"):
 		return "asks for a certificate of this client: name the file with the certificate and its key with --client-cert or CTXLEDGER_CLIENT_CERT"
-	case err != nil && strings.Contains(err.Error(), "remote error: tls: "): // the types of alerts are not exported
+	case err != nil && refusedCertificate.MatchString(err.Error()): // the types of alerts are not exported
 		return "refuses the certificate of this client: check that its authority is one of the server, and its dates"
 	case err != nil && strings.Contains(err.Error(), "connection closed by remote after TLS handshake"): // before its alert was read
 		return "closes the connection after the handshake, as for a client without a certificate of its authority: check the file of --client-cert or CTXLEDGER_CLIENT_CERT"

@@ -3,7 +3,6 @@ package status
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
@@ -43,7 +43,9 @@ func TestFullDiskOfNATS(t *testing.T) {
 	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	must(t, err)
 
-	monitor := Monitor("http://127.0.0.1:" + strconv.Itoa(s.MonitorAddr().Port))
+	monitor := func(ctx context.Context) (string, error) {
+		return storage.ReadHealth(ctx, "http://127.0.0.1:"+strconv.Itoa(s.MonitorAddr().Port))
+	}
 	p := Process{
 		Projectors: func() []Projector { return nil }, NATS: Healthy(nc.IsConnected, monitor),
 		ClickHouse: func(context.Context) error { return nil },
@@ -64,24 +66,5 @@ func TestFullDiskOfNATS(t *testing.T) {
 	if r.Ready || r.NATS || len(r.Reasons) != 1 || !strings.HasPrefix(r.Reasons[0], "NATS says: JetStream stream '$G > S' write error: ") ||
 		!strings.HasSuffix(r.Reasons[0], "no space left on device. If a disk was full, make room and restart NATS") {
 		t.Errorf("with a full disk it is %+v", r)
-	}
-}
-
-// TestMonitorThatDoesNotAnswer: a wrong monitoring address is a reason of its own, within the patience.
-func TestMonitorThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer silent.Close()
-	for address, want := range map[string]string{
-		"http://" + silent.Addr().String(): context.DeadlineExceeded.Error(),
-		"http://127.0.0.1:1":               "connection refused",
-		"http://127.0.0.1:%":               "read the monitoring address",
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if err := Monitor(address)(ctx); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", address, err)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -104,9 +105,6 @@ func (p Process) ready(ctx context.Context) Readiness {
 	return r
 }
 
-// nearLimit is the share of the alert CtxledgerStreamNearLimit.
-const nearLimit = 0.85
-
 // ofTenant names the tenant of a stream that one tenant has for its own.
 func ofTenant(stream string) string {
 	if tenant, _, _ := schema.ParseStreamName(stream); tenant != "" {
@@ -122,7 +120,7 @@ func (r *Readiness) add(stream string, h projector.Health, s projector.Status) {
 	r.Quarantined += s.Quarantined
 	r.LostFacts += s.Lost
 	r.UnknownKeys = max(r.UnknownKeys, s.UnknownKeys)
-	if near := float64(h.Bytes) > nearLimit*float64(h.Limit); near && h.Limit > 0 {
+	if near := float64(h.Bytes) > storage.NearLimit*float64(h.Limit); near && h.Limit > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("stream %s%s has %d of the %d bytes of its limit, and refuses events at the limit", stream, ofTenant(stream), h.Bytes, h.Limit))
 	}
 	reason := ""

@@ -1,6 +1,9 @@
 package storage
 
 import (
+	"context"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,5 +59,26 @@ func TestReadMonitor(t *testing.T) {
 	}
 	if _, err := ReadMonitor(t.Context(), address+"/absent", nil); err == nil {
 		t.Error("another page was read")
+	}
+}
+
+// TestHealthWithoutAnAnswer: a wrong monitoring address is an error of its own, and not what NATS says.
+func TestHealthWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for address, want := range map[string]string{
+		"http://" + silent.Addr().String(): context.DeadlineExceeded.Error(),
+		"http://127.0.0.1:1":               "connection refused",
+		"http://127.0.0.1:%":               "read the monitoring address",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if says, err := ReadHealth(ctx, address); says != "" || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", address, says, err)
+		}
 	}
 }

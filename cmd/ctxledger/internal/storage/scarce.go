@@ -2,9 +2,9 @@ package storage
 
 import "time"
 
-// nearLimit is the share of a limit from which on room is scarce. The alert
+// NearLimit is the share of a limit from which on room is scarce. The alert
 // CtxledgerStreamNearLimit has the same one.
-const nearLimit = 0.85
+const NearLimit = 0.85
 
 // A disk is scarce below leastFree bytes. It is also scarce below a share of leastShare if it is
 // full within soon.
@@ -21,7 +21,7 @@ func (s Stream) Scarce() bool { return nearItsLimit(s.Bytes, s.Limit) }
 func (s Store) Scarce() bool { return nearItsLimit(s.Bytes, s.Limit) }
 
 func nearItsLimit(bytes int64, limit *int64) bool {
-	return limit != nil && float64(bytes) > nearLimit*float64(*limit)
+	return limit != nil && float64(bytes) > NearLimit*float64(*limit)
 }
 
 // Scarce reports whether a disk is full or soon full.

@@ -8,7 +8,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/producer/publish"
@@ -34,8 +33,12 @@ func checkStreamRoom(ctx context.Context, js jetstream.JetStream, monitor string
 			f.err = err
 			return []finding{f}
 		}
-		if err := status.Monitor(monitor)(ctx); err != nil {
-			f.err = fmt.Errorf("NATS says: %w; see CtxledgerStreamStoreFull in the runbook", err)
+		says, err := storage.ReadHealth(ctx, monitor)
+		if err == nil && says != "" {
+			err = fmt.Errorf("NATS says: %s; see CtxledgerStreamStoreFull in the runbook", says)
+		}
+		if err != nil {
+			f.err = err
 			return []finding{f}
 		}
 		stores = append(stores, namedStore{"the server (max_file_store)", *server})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -105,7 +104,11 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 		}
 	}
 	if flags.output == "json" {
-		if err := printRebuiltJSON(a, all, tables.OnCluster()); err != nil {
+		var answer any = all
+		if !tables.OnCluster() {
+			answer = all[0]
+		}
+		if err := a.PrintJSON(answer); err != nil {
 			return err
 		}
 	}
@@ -132,19 +135,6 @@ type rebuiltJSON struct {
 	Seconds     float64                  `json:"seconds"`
 	Streams     []shadow.Start           `json:"streams"`
 	Differences []shadow.TableDifference `json:"differences"`
-}
-
-func printRebuiltJSON(a *cli.App, all []rebuiltJSON, onCluster bool) error {
-	var answer any = all
-	if !onCluster {
-		answer = all[0]
-	}
-	text, err := json.Marshal(answer, json.FormatNilSliceAsNull(false))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.Out, "%s\n", text)
-	return err
 }
 
 // printRebuilt prints the outcome for a plain ledger, whose shard is "", or for a shard.

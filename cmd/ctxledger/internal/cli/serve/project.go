@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/instance"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/notify"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storedtext"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
@@ -80,6 +81,9 @@ are any. An interrupted pass continues at its place.`,
 			}
 			if recheck && listen != "" {
 				return cli.UsageError("--recheck has no status: leave --listen away")
+			}
+			if monitor != "" && listen == "" {
+				return cli.UsageError("--nats-monitor is for /readyz: give --listen, too")
 			}
 			if recheck {
 				return runRecheck(cmd.Context(), a)
@@ -154,7 +158,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	}
 	process := status.Process{Projectors: projectorsOf(&k), NATS: status.Connected(js.Conn().IsConnected), ClickHouse: pingAll(ledgers)}
 	if monitor != "" {
-		process.NATS = status.Healthy(js.Conn().IsConnected, status.Monitor(monitor))
+		process.NATS = status.Healthy(js.Conn().IsConnected, func(ctx context.Context) (string, error) { return storage.ReadHealth(ctx, monitor) })
 	}
 	if listener != nil {
 		process.Metrics = status.NewRegistry(c.Metrics)

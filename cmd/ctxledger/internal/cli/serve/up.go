@@ -111,7 +111,7 @@ func healthOf(i *instance.Instance) func(context.Context) error {
 	if i.Servers == nil {
 		return status.Connected(i.NATS.IsConnected)
 	}
-	return status.Healthy(i.NATS.IsConnected, func(context.Context) error { return i.Servers.NATSHealth() })
+	return status.Healthy(i.NATS.IsConnected, func(context.Context) (string, error) { return i.Servers.NATSHealth(), nil })
 }
 
 func runUp(ctx context.Context, a *cli.App, c embedded.Config, partitions schema.Partitions, ports portFlags, upstreams map[string]string, asJSON bool, linger time.Duration, heads cli.HeadFlags) (err error) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
@@ -103,7 +102,7 @@ func list(ctx context.Context, a *cli.App, output string) error {
 		places, empty[number] = append(places, p), false
 	}
 	if output == "json" {
-		return print(a, places)
+		return a.PrintJSON(places)
 	}
 	t := ui.Table{Columns: []ui.Column{{Name: "partition"}, {Name: "stream"}, {Name: "shard"}, {Name: "committed"}, {Name: "moves"}}}
 	for _, p := range places {
@@ -119,14 +118,6 @@ func list(ctx context.Context, a *cli.App, output string) error {
 		}
 	}
 	return t.Write(a.Out, a.TableWidth(), "")
-}
-
-func print(a *cli.App, value any) error {
-	text, err := json.Marshal(value, json.FormatNilSliceAsNull(false))
-	if err == nil {
-		_, err = fmt.Fprintf(a.Out, "%s\n", text)
-	}
-	return err
 }
 
 func moveCommand(a *cli.App) *cobra.Command {
@@ -215,10 +206,12 @@ func move(ctx context.Context, a *cli.App, partition int, to uint32, output stri
 		tables = append(tables, fmt.Sprintf("%s: %d rows on shard %d, %d in its copy", d.Table, d.LiveRows, done.From, d.RebuiltRows))
 	}
 	if output == "json" {
-		err = errors.Join(err, print(a, movedJSON{
+		if err := a.PrintJSON(movedJSON{
 			done.Stream, done.From, done.To, done.Already, done.Resumed, done.Messages, done.Compared.Rows, tables,
 			done.Took.Seconds(), done.Switching.Seconds(), done.Waiting.Seconds(),
-		}))
+		}); err != nil {
+			return err
+		}
 	}
 	if err != nil {
 		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("nothing was moved: the copy of stream %s differs (%s). `ctxledger rebuild --compare-only` looks for the reason", done.Stream, strings.Join(tables, "; ")))
