@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -193,9 +194,9 @@ func (r *shardRig) same(shards *cluster.Ledgers, q queries.Query, given map[stri
 		return 0
 	}
 	for i := range max(len(got), len(want)) {
-		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			r.t.Errorf("%s %v: %d rows, and %d on one machine; row %d is\n%s\nand on one machine\n%s", q.Name, given, len(got), len(want), i,
-				strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""), strings.Join(want[min(i, len(want)):min(i+1, len(want))], ""))
+		if i >= len(got) || i >= len(want) || !equalRows(got[i], want[i]) {
+			r.t.Errorf("%s %v: %d rows, and %d on one machine; row %d is\n%v\nand on one machine\n%v", q.Name, given, len(got), len(want), i,
+				got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
 			return 0
 		}
 	}
@@ -203,25 +204,27 @@ func (r *shardRig) same(shards *cluster.Ledgers, q queries.Query, given map[stri
 }
 
 // allRows reads an answer.
-func allRows(rows read.Rows, err error) (list []string, _ error) {
+func allRows(rows read.Rows, err error) (list [][]any, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	for rows.Next() {
-		list = append(list, fmt.Sprint(rounded(rows.Values())))
+		list = append(list, slices.Clone(rows.Values()))
 	}
 	return list, errors.Join(rows.Err(), rows.Close())
 }
 
-// rounded rounds fractions, because their sum depends on its order.
-func rounded(row []any) []any {
-	row = slices.Clone(row)
-	for i, value := range row {
-		if f, ok := value.(float64); ok {
-			row[i] = fmt.Sprintf("%.9g", f)
+// equalRows compares two rows. Fractions may differ in their last digits, because a sum depends on its order.
+// Rounding would not do: it takes two neighbours apart that lie on both sides of a half.
+func equalRows(a, b []any) bool {
+	return slices.EqualFunc(a, b, func(a, b any) bool {
+		x, isFraction := a.(float64)
+		y, ok := b.(float64)
+		if isFraction && ok {
+			return x == y || math.Abs(x-y) <= 1e-12*max(math.Abs(x), math.Abs(y))
 		}
-	}
-	return row
+		return fmt.Sprint(a) == fmt.Sprint(b)
+	})
 }
 
 // TestQueryOnACluster uses the command, also while a shard is down.
