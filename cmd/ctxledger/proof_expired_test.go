@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestProofOfExpiredContent: a step whose content has left the tables is not proved, and not called
-// changed.
+// changed. A step whose event is not in the tables is not proved either.
 func TestProofOfExpiredContent(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -51,6 +52,19 @@ func TestProofOfExpiredContent(t *testing.T) {
 		t.Fatalf("%d events are empty, %v", n, err)
 	}
 	why(cli.ExitNotVerified, "its content has expired by the retention")
+	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sql.Close()
+	if err := sql.Exec(t.Context(), "TRUNCATE TABLE events"); err != nil {
+		t.Fatal(err)
+	}
+	why(cli.ExitNotVerified, "the table of events does not have it")
 }
 
 // TestWindowThatHasLeft: a turn whose window left the tables is not called unknown, and the retention is named.

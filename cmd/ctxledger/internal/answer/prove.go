@@ -20,7 +20,7 @@ import (
 var ErrHead = errors.New("the newest head of the log is not signed by a known key")
 
 // Prove looks up the fact behind each step of a history in the transparency log, and fills the proof
-// of the step. A scope without facts leaves the steps as they are. The error can wrap [ErrHead].
+// of the step. A step whose fact is not in the table of events is not proved. The error can wrap [ErrHead].
 func Prove(ctx context.Context, l *ledger.Ledger, scope read.Scope, steps []history.Step, known note.Verifiers) error {
 	sequences := make(map[string][]uint64)
 	for _, s := range steps {
@@ -35,13 +35,15 @@ func Prove(ctx context.Context, l *ledger.Ledger, scope read.Scope, steps []hist
 		return err
 	}
 	places, err := read.Of(l).ScopePlaces(ctx, scope, 1)
-	if err != nil || len(places) == 0 {
+	if err != nil {
 		return err
 	}
 	for stream, only := range sequences {
-		proofs, err := proveEvents(ctx, l, read.Scope{Tenant: places[0].Tenant, Session: scope.Session, Only: only}, stream, known)
-		if err != nil {
-			return err
+		var proofs map[uint64]*history.Proof
+		for _, place := range places { // at most one
+			if proofs, err = proveEvents(ctx, l, read.Scope{Tenant: place.Tenant, Session: scope.Session, Only: only}, stream, known); err != nil {
+				return err
+			}
 		}
 		for i := range steps {
 			s := &steps[i]
