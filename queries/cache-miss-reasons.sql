@@ -46,6 +46,6 @@ FROM
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND cache_miss_reason != ''
 ) AS b
-GROUP BY tenant, cause, cache_miss_reason, counterpart
+GROUP BY tenant, cause, cache_miss_reason, agrees
 ORDER BY agrees NULLS LAST, calls DESC, tenant, cause, cache_miss_reason
 LIMIT {limit:UInt32}

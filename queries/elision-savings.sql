@@ -1,7 +1,7 @@
 -- Does the elision of old results save more tokens than it costs, by policy?
 -- Section: What was shortened or summarised?
 --
--- A break after an idle gap counts as idle, not as elision.
+-- A break after an idle gap counts as idle, not as elision. A policy whose items were only loaded again has no passes.
 -- The query reads the table itself for the times of elisions and compactions. A row that is stored twice
 -- makes no difference there.
 --
@@ -150,15 +150,27 @@ billed AS
     GROUP BY tenant, policy
 )
 SELECT
-    p.tenant AS tenant, p.policy AS policy, countIf(p.part = 1) AS passes, sum(p.items) AS items,
-    any(r.items) AS reloads, sum(p.saved) AS saved_tokens,
-    any(b.recomputed) AS recomputed_tokens, any(b.lost) AS lost_tokens, any(l.calls) AS later_calls,
+    tenant, policy, countIf(f.first) AS passes, sum(f.elided) AS items, sum(f.reloaded) AS reloads,
+    sum(f.saved) AS saved_tokens, sum(f.recomputed) AS recomputed_tokens, sum(f.lost) AS lost_tokens,
+    sum(f.calls) AS later_calls,
     lost_tokens * (
         {write_ratio:Float64} - {read_ratio:Float64}
     ) / nullIf(saved_tokens * {read_ratio:Float64}, 0) AS break_even_calls
-FROM passes AS p
-LEFT JOIN reloaded AS r ON r.tenant = p.tenant AND r.policy = p.policy
-LEFT JOIN billed AS b ON b.tenant = p.tenant AND b.policy = p.policy
-LEFT JOIN later AS l ON l.tenant = p.tenant AND l.policy = p.policy
+FROM
+(
+    SELECT
+        tenant, policy, part = 1 AS first, items AS elided, 0 AS reloaded, saved,
+        NULL AS recomputed, NULL AS lost, 0 AS calls
+    FROM passes
+    UNION ALL
+    SELECT tenant, policy, false, 0, items, NULL, NULL, NULL, 0
+    FROM reloaded
+    UNION ALL
+    SELECT tenant, policy, false, 0, 0, NULL, recomputed, lost, 0
+    FROM billed
+    UNION ALL
+    SELECT tenant, policy, false, 0, 0, NULL, NULL, NULL, calls
+    FROM later
+) AS f
 GROUP BY tenant, policy
 ORDER BY saved_tokens DESC NULLS LAST, tenant, policy

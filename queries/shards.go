@@ -19,8 +19,16 @@ type Merge struct {
 	// Combine tells how rows of one group become one, by column. Rows with equal values in the other
 	// columns are a group. It is nil if rows stay as they are.
 	Combine map[string]Combination
+	// Added are columns that the shards add to the statement for the merge. The answer lacks them.
+	Added []Addition
 	// Same means that every shard has the same rows.
 	Same bool
+}
+
+// An Addition is a column that the shards add to the statement of a query, after its own columns.
+type Addition struct {
+	Column     string
+	Expression string // in SQL, of names that the last SELECT of the statement knows
 }
 
 // A Combination makes one value of the values of several shards.
@@ -39,7 +47,7 @@ const (
 	Lowest   Way = "lowest"   // the smallest number
 	Earliest Way = "earliest" // time
 	Latest   Way = "latest"   // time
-	OfLatest Way = "oflatest" // the value of the row with the latest time
+	ArgMax   Way = "argmax"   // the value of the row with the largest value in the column of Of
 	Five     Way = "five"     // up to five of the texts, sorted
 	Ten      Way = "ten"      // up to ten of the texts, sorted
 	Texts    Way = "texts"    // all texts, sorted: of lists, or of lists with ", " between their texts
@@ -47,6 +55,7 @@ const (
 	Both     Way = "both"     // whether all are true
 	Single   Way = "single"   // the sum, or NULL if the list in the column of Of has several texts
 	Share    Way = "share"    // the first column of Of divided by the second; NULL if that is 0
+	Minus    Way = "minus"    // the first column of Of minus the second; NULL without both
 	Portion  Way = "portion"  // the first column of Of divided by its sum over the rows with the same second one
 )
 
@@ -61,8 +70,8 @@ const (
 
 // columnsOf is the number of columns that each way needs.
 var columnsOf = map[Way]int{
-	Sum: 0, Most: 0, Lowest: 0, Earliest: 0, Latest: 0, OfLatest: 0, Five: 0, Ten: 0, Texts: 0, Least: 0, Both: 0, Single: 1, Share: 2,
-	Portion: 2, Distinct: 0, Mean: 0, Median: 0, Currency: 0,
+	Sum: 0, Most: 0, Lowest: 0, Earliest: 0, Latest: 0, ArgMax: 1, Five: 0, Ten: 0, Texts: 0, Least: 0, Both: 0, Single: 1, Share: 2,
+	Minus: 2, Portion: 2, Distinct: 0, Mean: 0, Median: 0, Currency: 0,
 }
 
 // OfSession reports whether the shard of the parameter session_id answers alone.
@@ -109,8 +118,20 @@ func parseMerge(line string) (name string, m Merge, err error) {
 	if err != nil {
 		return "", m, err
 	}
+	keys, rest, _ = strings.Cut(keys, ";")
+	var combined string
+	if how == "groups" {
+		combined, rest, _ = strings.Cut(rest, ";")
+	}
 	has := func(column string) bool {
 		return slices.ContainsFunc(q.Columns, func(c Column) bool { return c.Name == column })
+	}
+	if m.Added, err = parseAdded(rest, has); err != nil {
+		return "", m, err
+	}
+	has = func(column string) bool {
+		return slices.ContainsFunc(q.Columns, func(c Column) bool { return c.Name == column }) ||
+			slices.ContainsFunc(m.Added, func(a Addition) bool { return a.Column == column })
 	}
 	switch how {
 	case "session":
@@ -122,8 +143,6 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		m.Same = true
 		return name, m, nil
 	case "groups":
-		var combined string
-		keys, combined, _ = strings.Cut(keys, ";")
 		if m.Combine, err = parseCombine(combined, has); err != nil {
 			return "", m, err
 		}
@@ -143,6 +162,22 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		return "", m, fmt.Errorf("the keys have neither the session nor an erasure nor the place of a message")
 	}
 	return name, m, nil
+}
+
+// parseAdded reads the columns that the shards add to a statement. has reports whether the query has a column.
+func parseAdded(text string, has func(string) bool) (added []Addition, _ error) {
+	for term := range strings.SplitSeq(text, ";") {
+		column, expression, _ := strings.Cut(term, "=")
+		a := Addition{strings.TrimSpace(column), strings.TrimSpace(expression)}
+		if strings.TrimSpace(term) == "" {
+			continue
+		}
+		if !identifier.MatchString(a.Column) || a.Expression == "" || has(a.Column) {
+			return nil, fmt.Errorf("%q is no new column with an expression", term)
+		}
+		added = append(added, a)
+	}
+	return added, nil
 }
 
 // parseCombine reads the columns that groups combine. has reports whether the query has a column.

@@ -34,6 +34,11 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 		terms := strings.Split(strings.Join(strings.Fields(found[1]), " "), ", ")
 		for i, k := range m.Keys {
 			want := k.Column
+			for _, a := range m.Added {
+				if a.Column == k.Column {
+					want = a.Expression
+				}
+			}
 			if k.Absolute {
 				want = "abs(" + want + ")"
 			}
@@ -49,19 +54,22 @@ func TestMergesSortAsTheStatement(t *testing.T) {
 
 func TestParseMergeRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"strange            session":                    "unknown query",
-		"checks             session":                    "has no parameter session_id",
-		"sessions           sums tenant":                "want union, groups, session or same",
-		"quarantine-by-code groups tenant":              "is no column of the query with a way",
-		"quarantine-by-code groups code; x sum":         "is no column of the query with a way",
-		"quarantine-by-code groups code; messages less": "is no column of the query with a way",
-		"days groups day; calls single":                 "is no column of the query with a way",
-		"days groups day; cache_read_share share calls": "is no column of the query with a way",
-		"days groups day; calls single x":               "is no column of the query with a way",
-		"sessions           union tenant":               "the keys have neither the session nor an erasure nor the place of a message",
-		"quarantine         union stream_seq":           "the keys have neither the session nor an erasure nor the place of a message",
-		"sessions           union session_id up":        "no column of the query, or not sorted by desc",
-		"sessions           union turn_id":              "no column of the query",
+		"strange            session":                     "unknown query",
+		"checks             session":                     "has no parameter session_id",
+		"sessions           sums tenant":                 "want union, groups, session or same",
+		"quarantine-by-code groups tenant":               "is no column of the query with a way",
+		"quarantine-by-code groups code; x sum":          "is no column of the query with a way",
+		"quarantine-by-code groups code; messages less":  "is no column of the query with a way",
+		"days groups day; calls single":                  "is no column of the query with a way",
+		"days groups day; cache_read_share share calls":  "is no column of the query with a way",
+		"days groups day; calls single x":                "is no column of the query with a way",
+		"sessions           union tenant":                "the keys have neither the session nor an erasure nor the place of a message",
+		"quarantine         union stream_seq":            "the keys have neither the session nor an erasure nor the place of a message",
+		"sessions           union session_id up":         "no column of the query, or not sorted by desc",
+		"sessions           union turn_id":               "no column of the query",
+		"tasks union at desc, session_id; turns = 1":     "is no new column with an expression",
+		"tasks union at desc, session_id; at":            "is no new column with an expression",
+		"quarantine-by-code groups code; sources argmax": "is no column of the query with a way",
 	} {
 		if _, _, err := parseMerge(line); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", line, err)

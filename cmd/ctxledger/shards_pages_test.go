@@ -64,7 +64,7 @@ func (r *shardRig) samePages(places ...place) (address string) {
 	if response, text := visit(r.t, address+"evidence"); response.StatusCode != http.StatusOK || strings.Contains(text, "on a cluster") {
 		r.t.Errorf("the evidence page is %d: %.600s", response.StatusCode, text)
 	}
-	if response, text := visit(r.t, address+"q/tokenizer-error?run=1"); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "The question needs a session") {
+	if response, text := visit(r.t, address+"q/open-gaps?run=1"); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "The question needs a session") {
 		r.t.Errorf("a question with sums is %d: %.600s", response.StatusCode, text)
 	}
 	reader := r.served(r.shards[0].ReaderDSN())

@@ -249,7 +249,7 @@ func TestQueryOnACluster(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"query", "tokenizer-error"}, "query tokenizer-error: on a cluster this query works for one session: give its session_id"},
+		{[]string{"query", "open-gaps"}, "query open-gaps: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1 AS shard"}, "on a cluster the column shard is the number of the shard"},
 		{[]string{"query", "--sql", "SELECT nothing FROM calls"}, `there is no column "nothing"`},
 		{[]string{"query", "--sql", "DROP TABLE calls"}, "queries only read"},

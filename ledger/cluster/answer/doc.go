@@ -5,7 +5,8 @@
 //	         merged as they come. The limit of the query applies to the merged rows again.
 //	groups   every shard answers the whole query. Rows of one group become one, and are sorted again.
 //	         For distinct counts, means and medians the shards give what these are computed from: digests
-//	         of the values, a sum and a count, or all values; see partial.go.
+//	         of the values, a sum and a count, or all values; see partial.go. For an order or a value of
+//	         columns that an answer does not have, the shards add columns; see added.go.
 //	session  the shard that has the session answers alone.
 //	same     every shard answers. All have the same rows, or the answer is an error.
 //

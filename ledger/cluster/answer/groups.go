@@ -93,15 +93,12 @@ func (g *grouped) group(row []any, how queries.Merge) (name string) {
 
 // add adds a row of another shard to the row of its group.
 func (g *grouped) add(to, row []any, how queries.Merge) {
-	later := false
-	for i, c := range g.columns {
-		later = later || how.Combine[c.Name].Way == queries.Latest && after(row[i], to[i])
-	}
+	before := slices.Clone(to)
 	for i, c := range g.columns {
 		switch way := how.Combine[c.Name].Way; way {
 		case queries.Sum, queries.Single:
 			to[i] = sum(to[i], row[i])
-		case queries.Most:
+		case queries.Most, queries.Latest:
 			if after(row[i], to[i]) {
 				to[i] = row[i]
 			}
@@ -109,8 +106,8 @@ func (g *grouped) add(to, row []any, how queries.Merge) {
 			if to[i] == nil || row[i] != nil && compare(row[i], to[i]) < 0 {
 				to[i] = row[i]
 			}
-		case queries.Latest, queries.OfLatest:
-			if later {
+		case queries.ArgMax:
+			if by := g.at(how.Combine[c.Name].Of[0]); after(row[by], before[by]) {
 				to[i] = row[i]
 			}
 		case queries.Least:
@@ -143,6 +140,8 @@ func (g *grouped) derive(row []any, how queries.Merge) {
 			}
 		case queries.Share:
 			row[i] = share(of(how.Of[0]), of(how.Of[1]))
+		case queries.Minus:
+			row[i] = minus(of(how.Of[0]), of(how.Of[1]))
 		}
 	}
 }
@@ -177,6 +176,14 @@ func share(a, b any) any {
 		return nil
 	}
 	return number(a) / number(b)
+}
+
+// minus subtracts two numbers. It is NULL without both.
+func minus(a, b any) any {
+	if a == nil || b == nil {
+		return nil
+	}
+	return number(a) - number(b)
 }
 
 func number(x any) float64 {

@@ -56,7 +56,7 @@ func TestGroups(t *testing.T) {
 type costs struct{ list }
 
 func (*costs) Columns() (columns []read.ResultColumn) {
-	for _, name := range []string{"model", "calls", "cost", "currencies", "joined", "largest", "first", "all", "read", "share"} {
+	for _, name := range []string{"model", "calls", "cost", "currencies", "joined", "largest", "first", "all", "read", "share", "less", "of", "by"} {
 		columns = append(columns, read.ResultColumn{Name: name})
 	}
 	return columns
@@ -69,25 +69,27 @@ func TestWaysOfCombining(t *testing.T) {
 		"calls": {Way: queries.Sum}, "cost": {Way: queries.Single, Of: []string{"currencies"}}, "currencies": {Way: queries.Texts},
 		"joined": {Way: queries.Texts}, "largest": {Way: queries.Most}, "first": {Way: queries.Earliest}, "all": {Way: queries.Both},
 		"read": {Way: queries.Sum}, "share": {Way: queries.Share, Of: []string{"read", "calls"}},
+		"less": {Way: queries.Minus, Of: []string{"share", "read"}}, "of": {Way: queries.ArgMax, Of: []string{"by"}}, "by": {Way: queries.Most},
 	}}
 	at := time.Unix(1, 0).UTC()
+	tuple := func(number int64, text string) []any { return []any{number, text} }
 	first := &costs{list{rows: [][]any{
-		{"both", uint64(3), 1.5, []string{"EUR"}, "EUR, USD", uint64(7), nil, true, int64(2), 0.1},
-		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil},
-		{"two currencies", uint64(0), 1.5, []string{"EUR"}, "", nil, nil, true, nil, nil},
+		{"both", uint64(3), 1.5, []string{"EUR"}, "EUR, USD", uint64(7), nil, true, int64(2), 0.1, 1.0, "first", tuple(2, "b")},
+		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil, nil, "alone", tuple(1, "a")},
+		{"two currencies", uint64(0), 1.5, []string{"EUR"}, "", nil, nil, true, nil, nil, nil, "first", tuple(2, "a")},
 	}}}
 	second := &costs{list{rows: [][]any{
-		{"two currencies", uint64(0), 2.5, []string{"USD"}, "USD", uint64(1), at, false, int64(1), nil},
-		{"both", uint64(1), nil, []string{}, "EUR", uint64(9), at, true, int64(1), 0.2},
+		{"two currencies", uint64(0), 2.5, []string{"USD"}, "USD", uint64(1), at, false, int64(1), nil, nil, "second", tuple(2, "b")},
+		{"both", uint64(1), nil, []string{}, "EUR", uint64(9), at, true, int64(1), 0.2, 2.0, "second", tuple(1, "c")},
 	}}}
 	g, err := newGrouped([]read.Rows{first, second}, how)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := [][]any{
-		{"both", uint64(4), 1.5, []string{"EUR"}, "EUR, USD", uint64(9), at, true, int64(3), 0.75},
-		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil},
-		{"two currencies", uint64(0), nil, []string{"EUR", "USD"}, "USD", uint64(1), at, false, int64(1), nil},
+		{"both", uint64(4), 1.5, []string{"EUR"}, "EUR, USD", uint64(9), at, true, int64(3), 0.75, -2.25, "first", tuple(2, "b")},
+		{"one", uint64(3), 1.5, []string{"EUR"}, "EUR", nil, at, true, nil, nil, nil, "alone", tuple(1, "a")},
+		{"two currencies", uint64(0), nil, []string{"EUR", "USD"}, "USD", uint64(1), at, false, int64(1), nil, nil, "second", tuple(2, "b")},
 	}
 	if fmt.Sprint(g.rows) != fmt.Sprint(want) {
 		t.Errorf("the rows are\n%v\nwant\n%v", g.rows, want)

@@ -172,6 +172,8 @@ func compare(x, y any) int {
 		return a.Compare(y.(time.Time))
 	case []byte:
 		return bytes.Compare(a, y.([]byte))
+	case []any:
+		return slices.CompareFunc(a, y.([]any), compare)
 	case bool:
 		if b := y.(bool); a != b {
 			if a {

@@ -63,6 +63,9 @@ func TestEveryStatementHasItsParts(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		if _, err := withAdded(q, how.Added); err != nil {
+			t.Error(err)
+		}
 		if sql != q.SQL {
 			changed++
 		}

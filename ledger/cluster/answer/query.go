@@ -49,6 +49,9 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		q.SQL = unlimited(q.SQL)
 		q.SQL, err = inParts(q, how)
 	}
+	if err == nil && !alone {
+		q.SQL, err = withAdded(q, how.Added)
+	}
 	if err == nil {
 		q, bound, err = withHead(ctx, shards, q, bound)
 	}
@@ -81,7 +84,11 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		}
 		answers = []read.Rows{g}
 	}
-	return newMerged(answers, how.Keys, most)
+	m, err := newMerged(answers, how.Keys, most)
+	if err != nil {
+		return nil, err
+	}
+	return &shortened{m, len(m.Columns()) - len(how.Added)}, nil
 }
 
 // askSession asks the shard of a session alone. The answer names it in errors.

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/ctxledger/ctxledger/queries"
+	"github.com/ctxledger/ctxledger/schema"
+)
+
+// spread publishes facts of one kind in sessions of both shards. Their groups, such as a policy, are on both.
+func (p *person) spread() {
+	p.t.Helper()
+	for i, session := range p.sessions {
+		weight := int64(i + 1)
+		policy := schema.Common{PolicyRefs: schema.Refs("policy:p")}
+		p.worked(session, "urn:test:first", p.usage("told", "one", 7*weight, ""))
+		p.worked(session, "urn:test:second", p.usage("told", "one", 8*weight, "")) // tells the same call
+		p.worked(session, "", p.usage("call-1", "two", 100*weight, "system_changed"))
+		p.worked(session, "", p.usage("call-2", "three", 90*weight, "system_changed"))
+		p.worked(session, "", p.usage("call-3", "four", 80*weight, "messages_changed"))
+		elision := schema.Elision{
+			PassID: fmt.Sprint("pass-", i), Policy: "policy-a", TokensSaved: new(40 * weight),
+			ElidedItemRefs: []schema.Elided{{ItemRef: "old-1", TokensBefore: new(50 * weight), TokensAfter: new(10 * weight)}},
+		}
+		if i == 0 {
+			p.worked(session, "", &schema.ElisionApplied{Common: policy, Elision: elision})
+			elision.Policy = "policy-b"
+		}
+		elision.PassID += "-b"
+		p.worked(session, "", &schema.ElisionApplied{Common: policy, Elision: elision})
+		p.worked(session, "", p.usage("call-4", "four", 60*weight, "messages_changed"))
+		p.worked(session, "", p.usage("call-5", "four", 50*weight, ""))
+		elision.PassID, elision.Policy = fmt.Sprint("reload-", i), "policy-b"
+		p.worked(session, "", &schema.ElisionReloaded{Common: policy, Elision: elision})
+		p.worked(session, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: fmt.Sprint("resource:", i), Name: "files"}})
+		p.worked(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "of-files", BindingID: fmt.Sprint("resource:", i)}})
+		p.chose(session, i)
+		p.asked(session, i)
+	}
+	// A gap that one shard resolves, one that the other asks about, and one of a single session.
+	first, second := p.sessions[0], p.sessions[1]
+	p.worked(first, "", &schema.MissingResolved{Missing: schema.Missing{MissingID: "gap-of-1", Status: schema.StatusResolved, ResolutionRefs: schema.Refs("i")}})
+	p.worked(second, "", &schema.MissingRequested{Missing: schema.Missing{
+		MissingID: "gap-of-0", Status: schema.StatusRequested, RequestedFrom: "user-9", UserSummary: "asked", CandidateItemRefs: schema.Refs("left-0"),
+	}})
+}
+
+// worked publishes a fact of an attempt at a task, by its own source unless that is empty.
+func (p *person) worked(session, source string, fact schema.Fact) {
+	p.t.Helper()
+	e := p.event(session, "", fact)
+	e.TaskID, e.AttemptID, e.RunID = "task-1", "attempt-1", "run-"+session
+	if source != "" {
+		e.Source = source
+	}
+	p.send(e.Binary())
+}
+
+// usage returns a billed call, which reads nothing of the cache.
+func (p *person) usage(call, system string, written int64, reason string) schema.Fact {
+	f := &schema.UsageRecorded{
+		CallID: call, Model: "m", SystemDigest: system, LineageID: "lineage", GapSeconds: new(1.5), TotalTokens: new(written + 3),
+		Usage: schema.ProviderUsage{UncachedInput: new(int64(10)), CacheRead: new(int64(0)), CacheWrite: &written, Output: new(int64(5))},
+	}
+	if reason != "" {
+		f.Metadata = map[string]any{"cache_miss_reason": reason}
+	}
+	return f
+}
+
+// chose publishes a selection. One signal is on both shards, and one on each.
+func (p *person) chose(session string, i int) {
+	candidate := func(id string, near float64, reason schema.OmissionReason) schema.Candidate {
+		return schema.Candidate{ItemRef: schema.Ref(id), Tokens: new(int64(10 + i)), Reason: reason, Signals: map[string]float64{"near": near, fmt.Sprint("own-", i): near / 2}}
+	}
+	f := &schema.SelectionCompleted{
+		Selection: schema.Selection{SelectionID: "selection", SurfaceID: "surface", Candidates: schema.Refs("taken", "left", fmt.Sprint("left-", i))},
+		Selected:  []schema.Candidate{candidate("taken", 0.9, "")},
+		Omitted:   []schema.Candidate{candidate("left", 0.2+float64(i)/7, schema.OmitBudgetLimit), candidate(fmt.Sprint("left-", i), 0.1, schema.OmitLowRelevance)},
+	}
+	p.worked(session, "", f)
+}
+
+// asked publishes gaps of a session.
+func (p *person) asked(session string, i int) {
+	for _, id := range []string{"gap-of-", "gap-alone-", "gap-left-"} {
+		m := schema.Missing{MissingID: fmt.Sprint(id, i), Status: schema.StatusOpen, Question: id + " in " + session, Severity: schema.SeverityLow}
+		if id == "gap-left-" {
+			m.CandidateItemRefs = schema.Refs("left")
+		}
+		p.worked(session, "", &schema.MissingDetected{Missing: m})
+	}
+}
+
+// sameSpread compares the questions about the facts of spread with one machine. Each answer has rows.
+func (r *shardRig) sameSpread() {
+	r.t.Helper()
+	shards := r.ledgers()
+	for name, least := range map[string]int64{
+		"cache-miss-reasons": 2, "elision-savings": 2, "resources": 2, "selection-signals": 3, "tasks": 2, "tellings": 4, "tokenizer-error": 2,
+	} {
+		q, err := queries.Get(name)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		given := map[string]string{"tenant": "acme"}
+		if rows := r.same(shards, q, given); rows < least {
+			r.t.Errorf("%s has %d rows, want %d", name, rows, least)
+		}
+		if has(q, "limit") {
+			given["limit"] = "1"
+			r.same(shards, q, given)
+		}
+	}
+}
