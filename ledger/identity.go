@@ -39,11 +39,7 @@ func (l *Ledger) Lookup(ctx context.Context, identities []uint64) ([]Known, erro
 // of the streams in except are left out. Before the first it calls most with about how many
 // there are, repeats included.
 func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add func(uint64)) error {
-	list := make([]string, len(except))
-	for i, incarnation := range except {
-		list[i] = incarnation.String()
-	}
-	params := chsql.Params{"except": chsql.Texts(list)}
+	params := chsql.Params{"except": chsql.Texts(textsOf(except))}
 	var n uint64
 	if err := l.sql.Row(ctx, "identities_count", params).Scan(&n); err != nil {
 		return fmt.Errorf("count identities: %w", err)
@@ -53,6 +49,14 @@ func (l *Ledger) Identities(ctx context.Context, except []uuid.UUID, most, add f
 		return fmt.Errorf("read identities: %w", err)
 	}
 	return nil
+}
+
+func textsOf(ids []uuid.UUID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = id.String()
+	}
+	return list
 }
 
 // Trace identifies a message of the stream: another message at the same place has another

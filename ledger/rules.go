@@ -55,19 +55,20 @@ type RecordedRules struct {
 	Last      uint64 // sequence with which the last of them ends
 }
 
-// RecordedRules returns by which rules the commits of a stream were made, in the order
+// RecordedRules returns by which rules the commits of each stream were made, in the order
 // of the versions. Versions before [EnvelopeRules] count as those.
-func (l *Ledger) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]RecordedRules, error) {
-	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "oldest": chsql.Number(EnvelopeRules)}
-	var list []RecordedRules
+func (l *Ledger) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]RecordedRules, error) {
+	params := chsql.Params{"incarnations": chsql.Texts(textsOf(incarnations)), "oldest": chsql.Number(EnvelopeRules)}
+	all := make(map[uuid.UUID][]RecordedRules)
 	for row := range l.sql.Rows(ctx, "recorded_rules", params) {
+		var incarnation uuid.UUID
 		var r RecordedRules
 		var version uint32
-		if err := row.Scan(&version, &r.First, &r.Projected, &r.Last); err != nil {
+		if err := row.Scan(&incarnation, &version, &r.First, &r.Projected, &r.Last); err != nil {
 			return nil, fmt.Errorf("read the rules of the commits: %w", err)
 		}
 		r.Rules = Rules(version)
-		list = append(list, r)
+		all[incarnation] = append(all[incarnation], r)
 	}
-	return list, nil
+	return all, nil
 }

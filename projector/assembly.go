@@ -263,7 +263,9 @@ func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 	}
 	a.sums.Sum(a.Digest[:0])
 	a.rows.Range = a.Range
-	b.model, b.firsts = a.rows, len(a.firsts)
+	if !a.grown {
+		b.model, b.firsts = a.rows, len(a.firsts)
+	}
 	a.landed, a.free = make(chan struct{}), b.free
 	a.stages = []stage{
 		{"fetch", a.fetched, a.began}, {"decode", a.began, a.began.Add(a.decoding)},

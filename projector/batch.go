@@ -18,11 +18,16 @@ type batch struct {
 	changes []leak.Change // of its redactions and revocations
 	landed  chan struct{} // closed once the batch is committed
 	free    chan<- *ledger.Batch
+	grown   bool // the batch holds a turn; see turns
 }
 
-// land releases a batch that is committed.
+// land releases a batch that is committed. Only batches without a turn are used again. The streams of a
+// fleet would otherwise keep a batch of the full size each.
 func (b batch) land() {
 	close(b.landed)
+	if b.grown {
+		return
+	}
 	select {
 	case b.free <- b.rows:
 	default:

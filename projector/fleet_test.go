@@ -13,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -186,6 +188,75 @@ func TestFleetUntilCaughtUp(t *testing.T) {
 	if s := fleet.Status(); s.Events != 400 || s.Committed != 400 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestFleetTakesTurns: streams that are behind have few large batches instead of many small ones. A batch that
+// fails gives its turn back.
+func TestFleetTakesTurns(t *testing.T) {
+	t.Parallel()
+	const n, sessions, items, turn = 4, 60, 400, 2 * minBatchMessages
+	f := newFleetFixture(t, n)
+	for i := range sessions {
+		f.publishTo(fmt.Sprint("session-", i), 0, items)
+	}
+	f.flush()
+	fleet := f.fleet("all", n)
+	fails := &failingWrites{left: 2 * maxTurns}
+	fleet.config.UntilCaughtUp, fleet.config.BatchMessages, fleet.config.Linger, fleet.config.Steps = true, maxTurns*turn, time.Second, fails
+	f.must(fleet.Run(t.Context()))
+	f.exactly(sessions, items)
+	large := f.count(fmt.Sprintf("SELECT uniqExact(incarnation) FROM commits FINAL WHERE messages = %d", turn))
+	if large < n || fails.left > 0 || len(fleet.turns.taken) > 0 {
+		f.t.Errorf("%d streams have large batches, %d writes did not fail, %d turns are left", large, fails.left, len(fleet.turns.taken))
+	}
+}
+
+// failingWrites fails the first writes of batches.
+type failingWrites struct {
+	mu   sync.Mutex
+	left int
+}
+
+func (w *failingWrites) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+	for _, s := range list {
+		if s.Verb == "write" && w.fails() {
+			return &steps.Error{Verb: s.Verb, Err: nats.ErrTimeout}
+		}
+		if err := take(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *failingWrites) fails() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.left == 0 {
+		return false
+	}
+	w.left--
+	return true
+}
+
+// TestFleetIsCaughtUpByOthers: a fleet that runs until the ledger is level does not need the leases of streams
+// that others project.
+func TestFleetIsCaughtUpByOthers(t *testing.T) {
+	t.Parallel()
+	const n = 2
+	f := newFleetFixture(t, n)
+	f.start(f.fleet("a", n))
+	f.spread(n, map[string]int{"a": n})
+	for i := range 10 {
+		f.publishTo(fmt.Sprint("session-", i), 0, 10)
+	}
+	f.flush()
+	b := f.fleet("b", n)
+	b.config.UntilCaughtUp = true
+	done := make(chan error, 1)
+	go func() { done <- b.Run(t.Context()) }()
+	f.must(await(t, done, "the end of the second fleet"))
+	f.exactly(10, 10)
 }
 
 // New processes get their share. The remaining processes get the share of a process that ends.

@@ -18,7 +18,9 @@ type pipeline struct {
 	writer  *writer
 	in      *streamio.Reader
 	pace    *pace
-	writing atomic.Bool // a batch is being written
+	turns   *turns       // nil for the only stream, whose batches all have the full size
+	taken   atomic.Int32 // turns of batches that are not committed
+	writing atomic.Bool  // a batch is being written
 }
 
 // run reads, builds and writes batches, each in a separate goroutine. One batch is written
@@ -52,6 +54,9 @@ func (l *pipeline) run(ctx context.Context, next uint64) error {
 	}
 	for range parts { // and the reader
 	}
+	for l.taken.Load() > 0 {
+		l.give()
+	}
 	for _, other := range []error{buildErr, readErr} {
 		if err == nil {
 			err = other
@@ -70,10 +75,11 @@ func hand[T any](ctx context.Context, to chan<- T, value T) error {
 	}
 }
 
-// part is some messages of a batch. end marks the last part.
+// part is some messages of a batch. end marks the last part. grown tells of the last part whether the
+// batch holds a turn.
 type part struct {
-	messages []*streamio.Message
-	end      bool
+	messages   []*streamio.Message
+	end, grown bool
 }
 
 // partMessages is the number of messages that are read before they are built.
@@ -100,15 +106,18 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 }
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
-// limit of messages, of bytes or of time. The time limit does not apply while the stream has
+// limit of messages, of bytes or of time. In a fleet the limits are the stream's part, until the batch
+// takes a turn. The time limit does not apply while the stream has
 // more messages than the batch has taken. The limit does not apply while an earlier batch is
 // written, because a finished batch would only wait. Without messages readBatch waits for a
 // second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
-	limits := streamio.Limits{
+	full := streamio.Limits{
 		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),
 		Linger: l.config.Linger,
 	}
+	limits := l.turns.part(full)
+	grown := false
 	idle := time.Second
 	var began time.Time
 	for taken := 0; ; {
@@ -133,7 +142,11 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 			next = m.Position.StreamSeq + 1
 		}
 		idle = l.config.Linger - time.Since(began)
-		if late := len(messages) < some.Messages || idle <= 0; late && l.in.More() > uint64(taken) {
+		least := uint64(taken)
+		if grown {
+			least = 0 // a turn that ends early costs another one
+		}
+		if late := len(messages) < some.Messages || idle <= 0; late && l.in.More() > least {
 			idle = l.config.Linger
 		}
 		inTime := idle > 0 && len(messages) > 0
@@ -141,14 +154,42 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 			idle, inTime = writingPause, true
 		}
 		limits.Linger = idle
-		end := expired != nil || beyond > 0 || limits.Messages <= 0 || limits.Bytes <= 0 || l.in.Cut() || !inTime
-		if err := hand(ctx, out, part{kept, end}); err != nil {
+		end := expired != nil || beyond > 0 || l.in.Cut() || !inTime
+		grow := false
+		if limits.Messages <= 0 || limits.Bytes <= 0 {
+			grow = !end && !grown && l.in.More() >= minBatchMessages && l.turns.more(full).Messages > 0
+			end = !grow
+		}
+		if err := hand(ctx, out, part{kept, end, grown}); err != nil {
 			return next, err
+		}
+		if grow {
+			if err := l.take(ctx); err != nil {
+				return next, err
+			}
+			more := l.turns.more(full)
+			limits.Messages, limits.Bytes = limits.Messages+more.Messages, limits.Bytes+more.Bytes
+			grown, began = true, time.Now()
 		}
 		if end {
 			return max(next, beyond), expired
 		}
 	}
+}
+
+// take waits for a turn.
+func (l *pipeline) take(ctx context.Context) error {
+	err := hand(ctx, l.turns.taken, struct{}{})
+	if err == nil {
+		l.taken.Add(1)
+	}
+	return err
+}
+
+// give returns a turn.
+func (l *pipeline) give() {
+	l.taken.Add(-1)
+	<-l.turns.taken
 }
 
 // upTo returns the messages up to a sequence, and the sequence of the first message after it. Both are
@@ -204,6 +245,7 @@ func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- b
 			continue
 		}
 		if a.messages > 0 {
+			a.grown = some.grown
 			made, err := l.builder.complete(ctx, a)
 			if err != nil {
 				return err
@@ -236,6 +278,9 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
 				err = l.writer.write(ctx, b)
 				l.writing.Store(false)
 				l.pace.took(time.Since(began))
+				if b.grown {
+					l.give()
+				}
 			}
 		case <-idle.C:
 			err = l.walk(ctx, []steps.Step{l.writer.checkStep()})

@@ -107,6 +107,7 @@ type Projector struct {
 	*writer
 	pace   pace          // the share of the batch limits in use
 	roster *lease.Roster // decides whether to take a free lease; nil always takes it
+	turns  *turns        // of the fleet; nil for the only stream
 }
 
 // New checks the configuration without connecting.
@@ -186,6 +187,9 @@ func (p *Projector) run(ctx context.Context) error {
 			}
 			continue
 		}
+		if errors.Is(err, errLevel) {
+			return nil
+		}
 		if !errors.As(err, &request) || ctx.Err() != nil {
 			return err
 		}
@@ -221,7 +225,28 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 
 // claim returns the claim for the lease of the stream.
 func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
-	return lease.Claim{KV: kv, Conn: p.config.JetStream.Conn(), Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
+	c := lease.Claim{KV: kv, Conn: p.config.JetStream.Conn(), Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
+	if p.config.UntilCaughtUp {
+		c.Waits = p.awaitLevel
+	}
+	return c
+}
+
+// errLevel ends the wait for a lease, because its holder has brought the ledger level with the stream.
+var errLevel = errors.New("the ledger is level with the stream")
+
+// awaitLevel returns errLevel if the ledger has every message of the stream. A server that does not answer
+// is asked again after the next look at the lease.
+func (p *Projector) awaitLevel(ctx context.Context) error {
+	info, err := p.source.StillThere(ctx)
+	if err != nil {
+		return nil
+	}
+	last, _, err := p.store.LastCommit(ctx, p.source.Incarnation)
+	if err == nil && last.Last >= info.State.LastSeq {
+		return errLevel
+	}
+	return nil
 }
 
 // ended returns nil for an error whose only cause is the end of ctx.
@@ -266,7 +291,7 @@ func (p *Projector) follow(ctx context.Context) error {
 	if err := p.tellLog(ctx); err != nil {
 		return err
 	}
-	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, pace: &p.pace}
+	line := pipeline{shared: p.shared, builder: p.builder, writer: p.writer, in: in, pace: &p.pace, turns: p.turns}
 	return line.run(ctx, next)
 }
 

@@ -413,13 +413,16 @@ func (s simStore) WithheldThrough(ctx context.Context, incarnation uuid.UUID, th
 	return list, err
 }
 
-func (s simStore) RecordedRules(ctx context.Context, incarnation uuid.UUID) (list []ledger.RecordedRules, err error) {
-	err = s.ask(ctx, "rules", func(l *simLedger) {
-		if commits := l.newest(incarnation); len(commits) > 0 {
-			list = []ledger.RecordedRules{{Rules: ledger.NewestRules, First: 1, Projected: commits[len(commits)-1].First, Last: commits[0].Last}}
+func (s simStore) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
+	all := make(map[uuid.UUID][]ledger.RecordedRules)
+	err := s.ask(ctx, "rules", func(l *simLedger) {
+		for _, incarnation := range incarnations {
+			if commits := l.newest(incarnation); len(commits) > 0 {
+				all[incarnation] = []ledger.RecordedRules{{Rules: ledger.NewestRules, First: 1, Projected: commits[len(commits)-1].First, Last: commits[0].Last}}
+			}
 		}
 	})
-	return list, err
+	return all, err
 }
 
 func (s simStore) Leaves(context.Context, uuid.UUID, []uint64) (map[uint64]translog.Leaf, error) {

@@ -2,6 +2,8 @@ package projector
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,13 +19,19 @@ type tables struct {
 	translog.Logs
 	privacy.Tables
 	shadow.Live
-	shards  []privacy.Tables // of the ledger and the other shards
-	ledgers []*ledger.Ledger // the shards, or none
+	shards []privacy.Tables // of the ledger and the other shards
+	others []*ledger.Ledger // the other shards, each once
 }
 
 // tablesOf returns the tables of a ledger, which may be one of several shards.
 func tablesOf(l *ledger.Ledger, shards ...*ledger.Ledger) tables {
-	return tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...), ledgers: shards}
+	t := tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...)}
+	for _, s := range shards { // one for each partition
+		if s != l && !slices.Contains(t.others, s) {
+			t.others = append(t.others, s)
+		}
+	}
+	return t
 }
 
 // WithheldThrough adds the fingerprints of the other shards. If one does not answer, the projector
@@ -32,17 +40,18 @@ func (t tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 	return privacy.WithheldOf(ctx, t.shards, incarnation, through, revoked...)
 }
 
-// RecordedRules asks the other shards for a stream without commits here, because an erasure of another
+// RecordedRules asks the other shards for streams without commits here, because an erasure of another
 // stream may name messages of this one.
-func (t tables) RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error) {
-	list, err := t.Ledger.RecordedRules(ctx, incarnation)
-	for _, other := range t.ledgers {
-		if err != nil || len(list) > 0 {
+func (t tables) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
+	all, err := t.Ledger.RecordedRules(ctx, incarnations)
+	for _, other := range t.others {
+		left := slices.DeleteFunc(slices.Clone(incarnations), func(id uuid.UUID) bool { return len(all[id]) > 0 })
+		if err != nil || len(left) == 0 {
 			break
 		}
-		if other != t.Ledger {
-			list, err = other.RecordedRules(ctx, incarnation)
-		}
+		var found map[uuid.UUID][]ledger.RecordedRules
+		found, err = other.RecordedRules(ctx, left)
+		maps.Copy(all, found)
 	}
-	return list, err
+	return all, err
 }

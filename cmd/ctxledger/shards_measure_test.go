@@ -26,14 +26,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 	r := newShardRig(t, 2)
 	r.must("migrate", "--cluster", embeddedtest.ClusterName)
 	r.must("bench", "seed", "--events", strconv.Itoa(events))
-	began := time.Now()
-	first, second := r.command("project", "--until-caught-up").begin(t), r.command("project", "--until-caught-up").begin(t)
-	for _, p := range []*program{first, second} {
-		if code := p.code(t, time.Hour); code != cli.ExitDone {
-			t.Fatalf("project ended with %d: %s", code, &p.stderr)
-		}
-	}
-	shards := time.Since(began)
+	shards := r.drain(2)
 	r.projectPlain(16)
 	all := r.ledgers()
 	rows := 0
@@ -46,9 +39,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 	one := standaloneRig(t)
 	one.must("migrate")
 	one.must("bench", "seed", "--events", strconv.Itoa(events))
-	began = time.Now()
-	one.must("project", "--until-caught-up")
-	alone := time.Since(began)
+	alone := one.drain(1)
 	t.Logf("one machine: %v, ratio of the rates %.2f (bar 0.9)", alone, alone.Seconds()/shards.Seconds())
 
 	places := r.places(all, 1)
@@ -85,6 +76,22 @@ func TestShardsOfManyEvents(t *testing.T) {
 			}
 		}
 	}
+}
+
+// drain returns how long a number of projectors take until no event is left.
+func (r *shardRig) drain(projectors int) time.Duration {
+	r.t.Helper()
+	began := time.Now()
+	var all []*program
+	for range projectors {
+		all = append(all, r.command("project", "--until-caught-up").begin(r.t))
+	}
+	for _, p := range all {
+		if code := p.code(r.t, time.Hour); code != cli.ExitDone {
+			r.t.Fatalf("project ended with %d: %s", code, &p.stderr)
+		}
+	}
+	return time.Since(began)
 }
 
 // fastest returns the shortest of three runs.

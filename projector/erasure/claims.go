@@ -130,17 +130,15 @@ func readAbsent(ctx context.Context, js jetstream.JetStream, s *streamio.Source,
 func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, since uint64, live LiveTables, log *slog.Logger) (map[uint64][]claim, error) {
 	claims := make(map[uint64][]claim)
 	config, last := s.Info.Config, s.Info.State.LastSeq
-	streams, err := streamio.ReadStreams(ctx, js)
+	tell, left, err := tellers(ctx, js)
+	if err != nil || len(tell) == 0 {
+		return nil, err
+	}
+	sources, err := streamio.OpenSources(ctx, js, tell, live, log)
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range streams {
-		from := s
-		if other.Name != config.Name {
-			if from, err = streamio.OpenSource(ctx, js, other.Name, live, log); err != nil {
-				return nil, err
-			}
-		}
+	for _, from := range sources {
 		visit := func(first uint64) func(*schema.ErasureApplied, string, time.Time) {
 			return func(fact *schema.ErasureApplied, tenant string, at time.Time) {
 				for _, r := range fact.Records {
@@ -157,6 +155,9 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 		if err := readErasures(ctx, from, visit(1)); err != nil {
 			return nil, err
 		}
+		if !left[from.Info.Config.Name] {
+			continue
+		}
 		// A fact that has left its stream may name messages that another stream lacks.
 		if err := readLasting(ctx, js, from, visit(since)); err != nil {
 			return nil, err
@@ -166,6 +167,28 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 		slices.SortStableFunc(list, func(a, b claim) int { return a.at.Compare(b.at) })
 	}
 	return claims, nil
+}
+
+// tellers returns the names of the streams with facts of erasures. left names the streams of which a
+// retention may have removed such facts. To open all streams for each partition would cost their square.
+func tellers(ctx context.Context, js jetstream.JetStream) (names []string, left map[string]bool, err error) {
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err == nil {
+		left, err = retention.HaveLeft(ctx, js)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range streams {
+		has, err := hasErasures(ctx, js, s.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if has || left[s.Name] {
+			names = append(names, s.Name)
+		}
+	}
+	return names, left, nil
 }
 
 // readLasting is readErasures for the facts that a retention has removed from a stream.
@@ -185,17 +208,23 @@ func visitErasure(m *streamio.Message, visit func(*schema.ErasureApplied, string
 	}
 }
 
+// hasErasures reports whether a stream has facts of erasures.
+func hasErasures(ctx context.Context, js jetstream.JetStream, name string) (bool, error) {
+	stream, err := js.Stream(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("look up stream %s: %w", name, err)
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
+	if err != nil {
+		return false, fmt.Errorf("count the facts of erasures: %w", err)
+	}
+	return len(info.State.Subjects) > 0, nil
+}
+
 // readErasures calls visit with each fact of an erasure in a stream, the fact's tenant, and its
 // time in the stream. readErasures skips invalid facts.
 func readErasures(ctx context.Context, s streamio.Source, visit func(*schema.ErasureApplied, string, time.Time)) error {
-	info, err := s.Stream.Info(ctx, jetstream.WithSubjectFilter(erasureSubject))
-	if err != nil {
-		return fmt.Errorf("count the facts of erasures: %w", err)
-	}
-	if len(info.State.Subjects) == 0 {
-		return nil
-	}
-	err = streamio.Each(ctx, s.Stream, streamio.Selection{Subject: erasureSubject}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err := streamio.Each(ctx, s.Stream, streamio.Selection{Subject: erasureSubject}, func(msg jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		visitErasure(&streamio.Message{
 			Subject: msg.Subject(), Header: msg.Headers(), Data: msg.Data(), Rules: s.Rules.At(meta.Sequence.Stream),
 			Position: ledger.Position{Incarnation: s.Incarnation, StreamSeq: meta.Sequence.Stream, RecordedAt: meta.Timestamp.UTC()},

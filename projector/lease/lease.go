@@ -80,6 +80,8 @@ type Claim struct {
 	Roster *Roster // decides whether to take a free lease; nil takes every lease
 	Log    *slog.Logger
 	Failed func(step string, err error) // receives failed attempts that will be repeated; nil logs them
+	// Waits runs before each look at the lease but the first. Its error ends the wait. Nil waits for ever.
+	Waits func(context.Context) error
 }
 
 // Acquire waits until the lease is released or expired, or its holder's connection is gone, and takes it
@@ -158,6 +160,11 @@ func (l *Lease) await(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(others.pause()):
+		}
+		if l.Waits != nil {
+			if err := l.Waits(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }

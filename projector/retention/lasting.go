@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -61,6 +62,26 @@ func Lasting(ctx context.Context, js jetstream.JetStream, s *streamio.Source) (a
 	slices.SortStableFunc(all, streamio.BySequence)
 	// A pass that was interrupted may have copied a message twice.
 	return slices.CompactFunc(all, func(a, b *streamio.Message) bool { return a.Position.StreamSeq == b.Position.StreamSeq }), nil
+}
+
+// HaveLeft returns the names of the streams of events for which [Lasting] may return facts.
+func HaveLeft(ctx context.Context, js jetstream.JetStream) (streams map[string]bool, err error) {
+	copies, err := js.Stream(ctx, schema.LastingStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	var info *jetstream.StreamInfo
+	if err == nil {
+		info, err = copies.Info(ctx, jetstream.WithSubjectFilter(schema.LastingSubject("*")))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", schema.LastingStream, err)
+	}
+	streams = make(map[string]bool)
+	for subject := range info.State.Subjects {
+		streams[strings.TrimPrefix(subject, schema.LastingSubject(""))] = true
+	}
+	return streams, nil
 }
 
 // keepLasting copies the facts that never expire among the messages up to a sequence, and returns their

@@ -107,10 +107,13 @@ func (t Tables) Failed(l *ledger.Ledger, err error) error {
 
 // RecordedRules implements [streamio.CommittedRules] with the commits of all ledgers. One of them has the
 // commits of a stream.
-func (t Tables) RecordedRules(ctx context.Context, incarnation uuid.UUID) (all []ledger.RecordedRules, err error) {
-	err = t.Each(func(l *ledger.Ledger) error {
-		list, err := l.RecordedRules(ctx, incarnation)
-		all = append(all, list...)
+func (t Tables) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
+	all := make(map[uuid.UUID][]ledger.RecordedRules)
+	err := t.Each(func(l *ledger.Ledger) error {
+		found, err := l.RecordedRules(ctx, incarnations)
+		for incarnation, list := range found {
+			all[incarnation] = append(all[incarnation], list...)
+		}
 		return err
 	})
 	return all, err

@@ -117,18 +117,14 @@ func rulesOfCommits(recorded []ledger.RecordedRules) rules {
 	return r
 }
 
-// CommittedRules reads the rules by which the commits of a stream were made.
+// CommittedRules reads the rules by which the commits of each stream were made.
 type CommittedRules interface {
-	RecordedRules(ctx context.Context, incarnation uuid.UUID) ([]ledger.RecordedRules, error)
+	RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error)
 }
 
-// readRules returns the rules of a stream, from its metadata and its commits. The error is
-// ErrNewerRules, ErrNoRules, or an error of a server.
-func readRules(ctx context.Context, config jetstream.StreamConfig, incarnation uuid.UUID, live CommittedRules, log *slog.Logger) (rules, error) {
-	recorded, err := live.RecordedRules(ctx, incarnation)
-	if err != nil {
-		return nil, err
-	}
+// rulesOf returns the rules of a stream, from its metadata and its commits. The error is
+// ErrNewerRules or ErrNoRules.
+func rulesOf(config jetstream.StreamConfig, recorded []ledger.RecordedRules, log *slog.Logger) (rules, error) {
 	text := config.Metadata[RulesKey]
 	said, wrong := parseRules(text)
 	fault := said.contradiction(recorded)

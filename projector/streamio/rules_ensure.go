@@ -124,7 +124,11 @@ func (e rulesEnsurer) wanted(ctx context.Context, pending *ledger.Range) (rules,
 	}
 	config := stream.CachedInfo().Config
 	// A contradiction is not logged, because it is repaired and the caller reports the repair.
-	have, err := readRules(ctx, config, incarnation, e.ledger, slog.New(slog.DiscardHandler))
+	recorded, err := e.ledger.RecordedRules(ctx, []uuid.UUID{incarnation})
+	if err != nil {
+		return nil, "", config, err
+	}
+	have, err := rulesOf(config, recorded[incarnation], slog.New(slog.DiscardHandler))
 	if err != nil && !errors.Is(err, ErrNoRules) {
 		return nil, "", config, err
 	}

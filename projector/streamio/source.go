@@ -29,15 +29,37 @@ type Source struct {
 // Gone returns the messages that were deleted from a stream for a withheld value since a time, in order.
 type Gone func(ctx context.Context, since time.Time) ([]*Message, error)
 
-// OpenSource opens a stream. Absent is empty. The errors include the errors of readRules.
+// OpenSource opens a stream. Absent is empty. The errors include the errors of rulesOf.
 func OpenSource(ctx context.Context, js jetstream.JetStream, name string, live CommittedRules, log *slog.Logger) (Source, error) {
-	stream, incarnation, err := OpenStream(ctx, js, name)
+	all, err := OpenSources(ctx, js, []string{name}, live, log)
 	if err != nil {
 		return Source{}, err
 	}
-	s := Source{Stream: stream, Incarnation: incarnation, Info: stream.CachedInfo()}
-	s.Rules, err = readRules(ctx, s.Info.Config, incarnation, live, log)
-	return s, err
+	return all[0], nil
+}
+
+// OpenSources is OpenSource for several streams. It reads the rules of all commits at a time.
+func OpenSources(ctx context.Context, js jetstream.JetStream, names []string, live CommittedRules, log *slog.Logger) ([]Source, error) {
+	all := make([]Source, len(names))
+	incarnations := make([]uuid.UUID, len(names))
+	for i, name := range names {
+		stream, incarnation, err := OpenStream(ctx, js, name)
+		if err != nil {
+			return nil, err
+		}
+		all[i], incarnations[i] = Source{Stream: stream, Incarnation: incarnation, Info: stream.CachedInfo()}, incarnation
+	}
+	recorded, err := live.RecordedRules(ctx, incarnations)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		s := &all[i]
+		if s.Rules, err = rulesOf(s.Info.Config, recorded[s.Incarnation], log); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // StillThere returns an error if the stream is not the incarnation that was opened. Another
