@@ -36,5 +36,5 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
         {session_id:String} = ''
             OR missing_id IN (SELECT missing_id FROM gap_steps WHERE session_id = {session_id:String}))
     AND ({as_of:String} = '' OR detected_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-ORDER BY owner, detected_at, missing_id
+ORDER BY owner, detected_at, tenant, missing_id
 LIMIT {limit:UInt32}

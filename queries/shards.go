@@ -135,8 +135,8 @@ func parseMerge(line string) (name string, m Merge, err error) {
 	}
 	switch how {
 	case "session":
-		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "session_id" }) {
-			return "", m, fmt.Errorf("the query has no parameter session_id")
+		if !slices.ContainsFunc(q.Parameters, func(p Parameter) bool { return p.Name == "session_id" && p.Required }) {
+			return "", m, fmt.Errorf("the query has no parameter session_id, or does not require it")
 		}
 		return name, m, nil
 	case "same":
@@ -158,8 +158,8 @@ func parseMerge(line string) (name string, m Merge, err error) {
 		}
 		m.Keys = append(m.Keys, k)
 	}
-	if m.Combine == nil && !m.by("session_id") && !m.by("erasure_id") && !(m.by("recorded_at") && m.by("stream_seq")) {
-		return "", m, fmt.Errorf("the keys have neither the session nor an erasure nor the place of a message")
+	if m.Combine == nil && !m.by("session_id") && !m.by("erasure_id") && !(m.by("tenant") && m.by("missing_id")) && !(m.by("recorded_at") && m.by("stream_seq")) {
+		return "", m, fmt.Errorf("the keys have neither the session nor an erasure nor a gap nor the place of a message")
 	}
 	return name, m, nil
 }

@@ -56,6 +56,7 @@ func TestParseMergeRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"strange            session":                     "unknown query",
 		"checks             session":                     "has no parameter session_id",
+		"sessions           session":                     "does not require it",
 		"sessions           sums tenant":                 "want union, groups, session or same",
 		"quarantine-by-code groups tenant":               "is no column of the query with a way",
 		"quarantine-by-code groups code; x sum":          "is no column of the query with a way",
@@ -63,8 +64,8 @@ func TestParseMergeRefuses(t *testing.T) {
 		"days groups day; calls single":                  "is no column of the query with a way",
 		"days groups day; cache_read_share share calls":  "is no column of the query with a way",
 		"days groups day; calls single x":                "is no column of the query with a way",
-		"sessions           union tenant":                "the keys have neither the session nor an erasure nor the place of a message",
-		"quarantine         union stream_seq":            "the keys have neither the session nor an erasure nor the place of a message",
+		"sessions           union tenant":                "the keys have neither the session nor an erasure nor a gap nor the place of a message",
+		"quarantine         union stream_seq":            "the keys have neither the session nor an erasure nor a gap nor the place of a message",
 		"sessions           union session_id up":         "no column of the query, or not sorted by desc",
 		"sessions           union turn_id":               "no column of the query",
 		"tasks union at desc, session_id; turns = 1":     "is no new column with an expression",

@@ -50,7 +50,7 @@ func (r *shardRig) sameChecks() {
 	p.numbered("nowhere", second, 11)
 	r.must("project", "--until-caught-up")
 	r.projectPlain(4)
-	r.sameSpread()
+	p.sameSpread()
 	for _, l := range []*ledger.Ledger{r.ledgers().All()[1], r.plain} { // a session that is quiet for two days
 		err := l.SQL(nil).Conn.Exec(r.t.Context(), `INSERT INTO events SELECT * REPLACE (
 			recorded_at - toIntervalDay(2) AS recorded_at, 'quiet' AS session_id, stream_seq + 1000000 AS stream_seq) FROM events WHERE source = 'urn:test:seals' AND event_type = 'context.item.added'`)

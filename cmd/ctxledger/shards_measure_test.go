@@ -50,9 +50,6 @@ func TestShardsOfManyEvents(t *testing.T) {
 			continue
 		}
 		about := questions(q, how)
-		if how.OfSession() {
-			about = nil
-		}
 		for _, at := range places {
 			if given, ok := questionOf(q, at); ok {
 				about = append(about, given)

@@ -64,9 +64,6 @@ func (r *shardRig) samePages(places ...place) (address string) {
 	if response, text := visit(r.t, address+"evidence"); response.StatusCode != http.StatusOK || strings.Contains(text, "on a cluster") {
 		r.t.Errorf("the evidence page is %d: %.600s", response.StatusCode, text)
 	}
-	if response, text := visit(r.t, address+"q/open-gaps?run=1"); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "The question needs a session") {
-		r.t.Errorf("a question with sums is %d: %.600s", response.StatusCode, text)
-	}
 	reader := r.served(r.shards[0].ReaderDSN())
 	if response, text := visit(r.t, reader+"sql?q="+url.QueryEscape("SELECT 40 + 2 AS answer")); response.StatusCode != http.StatusOK || strings.Count(text, "<td>42</td>") != 2 {
 		r.t.Errorf("a statement is answered with %d: %.2000s", response.StatusCode, text)

@@ -51,8 +51,7 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 }
 
 // sameAnswers compares the answers of the shards and of one machine, and returns the number of rows. A query
-// that one shard answers is asked about one place after another, until it has rows, and is refused without a
-// session. The rest are asked without a session, and every fourth also about a place.
+// that one shard answers is asked about one place after another, until it has rows. The rest are asked without a session, and every fourth also about a place.
 func (r *shardRig) sameAnswers(shards *cluster.Ledgers, list []queries.Query, places []place) int {
 	r.t.Helper()
 	var compared atomic.Int64
@@ -70,10 +69,6 @@ func (r *shardRig) sameAnswers(shards *cluster.Ledgers, list []queries.Query, pl
 				about = about[:min(len(about), 1)] // the defaults
 			}
 			for _, given := range about {
-				if how.OfSession() {
-					r.needsSession(shards, q, given)
-					continue
-				}
 				compared.Add(r.same(shards, q, given))
 			}
 			for j := range places { // two that follow each other are of different shards
@@ -91,18 +86,6 @@ func (r *shardRig) sameAnswers(shards *cluster.Ledgers, list []queries.Query, pl
 	}
 	_ = g.Wait()
 	return int(compared.Load())
-}
-
-// needsSession asks a query without the session that it needs.
-func (r *shardRig) needsSession(shards *cluster.Ledgers, q queries.Query, given map[string]string) {
-	r.t.Helper()
-	bound, err := q.Bind(given)
-	if err == nil {
-		_, err = answer.Query(r.t.Context(), shards, q, bound, read.DefaultLimits())
-	}
-	if !errors.Is(err, answer.ErrNeedsSession) {
-		r.t.Errorf("%s %v: %v", q.Name, given, err)
-	}
 }
 
 // place is a turn, by which queries about a session or an item are asked.
@@ -153,7 +136,7 @@ func questions(q queries.Query, how queries.Merge) []map[string]string {
 		return nil
 	}
 	some := make(map[string]string)
-	for name, value := range map[string]string{"limit": "40", "days": "12"} {
+	for name, value := range map[string]string{"limit": "40", "days": "12", "as_of": "2040-01-01T00:00:00Z"} {
 		if has(q, name) {
 			some[name] = value
 		}
@@ -249,7 +232,6 @@ func TestQueryOnACluster(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"query", "open-gaps"}, "query open-gaps: on a cluster this query works for one session: give its session_id"},
 		{[]string{"query", "--sql", "SELECT 1 AS shard"}, "on a cluster the column shard is the number of the shard"},
 		{[]string{"query", "--sql", "SELECT nothing FROM calls"}, `there is no column "nothing"`},
 		{[]string{"query", "--sql", "DROP TABLE calls"}, "queries only read"},

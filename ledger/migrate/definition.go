@@ -151,10 +151,14 @@ func relationsIn(text string) []string {
 // CheckStatement returns the statement of a check of sql/checks, by the name of its file. The statement
 // has the parameter tenant.
 func CheckStatement(name string) (string, bool) {
-	of := "check_" + name + "_of"
+	return ViewStatement("check_" + name + "_of")
+}
+
+// ViewStatement returns the statement of a view of sql/views or sql/checks.
+func ViewStatement(name string) (string, bool) {
 	for _, d := range current().definitions {
-		if d.name == of {
-			return strings.TrimSpace(strings.TrimPrefix(d.text, createView+of+" AS")), true
+		if d.name == name {
+			return strings.TrimSpace(strings.TrimPrefix(d.text, createView+name+" AS")), true
 		}
 	}
 	return "", false

@@ -23,6 +23,7 @@ import (
 //	unsealed_scopes         a source seals sessions of another shard; the newest fact is there
 //	redaction_reintroduced  a redaction was revoked in a session of another shard
 //	sequence_gaps           a refused event is on another shard than its session
+//	compaction_dropped_…    a step of a gap is in a session of another shard; see gaps.go
 //
 // Each shard is asked first for what it lacks, then for what the others lack. Then each runs the
 // statements of these checks with the answers.
@@ -109,9 +110,10 @@ var changes = map[string][]change{
 		{part: "FROM scopes\n", by: "all_resources", rest: "\n"},
 		{part: "FROM items\n    WHERE (tenant, item_id) IN (SELECT tenant, offered_by FROM accepted) AND", by: "all_offers", rest: "\n    WHERE"},
 	},
-	"unsealed_scopes":        {{part: "FROM scopes\n", by: "all_envelopes", rest: "\n"}},
-	"redaction_reintroduced": {{part: "FROM events \n    WHERE event_type =", by: "all_revocations", rest: "\n    WHERE event_type ="}},
-	"sequence_gaps":          {{part: "\nrecorded AS\n", by: "all_refused"}},
+	"unsealed_scopes":             {{part: "FROM scopes\n", by: "all_envelopes", rest: "\n"}},
+	"redaction_reintroduced":      {{part: "FROM events \n    WHERE event_type =", by: "all_revocations", rest: "\n    WHERE event_type ="}},
+	"compaction_dropped_open_gap": nil,
+	"sequence_gaps":               {{part: "\nrecorded AS\n", by: "all_refused"}},
 }
 
 // crossing returns the statement of a check on one of several shards.
@@ -174,9 +176,14 @@ func rowsOf(ctx context.Context, l *ledger.Ledger, check, name string, bound map
 	if end < 0 {
 		return fmt.Errorf("the statement of the check %s is not known here", check)
 	}
+	return visitRows(ctx, l, text[:end]+"\n)\n"+l.SQL(files).Text(name), bound, visit)
+}
+
+// visitRows visits all rows of a statement.
+func visitRows(ctx context.Context, l *ledger.Ledger, sql string, bound map[string]string, visit func([]any)) error {
 	limits := read.DefaultLimits()
 	limits.Rows = 0
-	rows, err := read.Of(l).Query(ctx, text[:end]+"\n)\n"+l.SQL(files).Text(name), bound, limits)
+	rows, err := read.Of(l).Query(ctx, sql, bound, limits)
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,12 @@
 //
 // A query that counts the days back from the newest fact gets the newest fact of all shards. The
 // replay of a quarantined message may be on another shard than the message. Each shard gets those.
-// Checks that relate several sessions get what the other shards have of these; see checks.go.
+// Checks that relate several sessions get what the other shards have of these; see checks.go. A gap with
+// steps in sessions of several shards is answered by the shard of its first step; see gaps.go.
 //
 // A merge of sorted answers needs no state of aggregate functions, no temporary table and no right
-// to read other servers. It holds one row of each shard; groups holds all rows. Queries that relate facts of
-// several sessions, or whose rows lack what a merge needs, cannot be merged like this. They answer for one
-// session, and are otherwise refused with [ErrNeedsSession]. Queries that know no session are refused with
-// [ErrNotOnCluster].
+// to read other servers. It holds one row of each shard; groups holds all rows.
+// Queries that shards.txt does not list are refused with [ErrNotOnCluster].
 //
 // A [Statement] of the caller is answered by each shard for itself, with the number of the shard in the first
 // column. There is no database over all shards: its Distributed tables would refuse most statements that

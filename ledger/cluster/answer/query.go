@@ -24,23 +24,17 @@ var files embed.FS
 // ErrNotOnCluster means that shards.txt does not list a query.
 var ErrNotOnCluster = errors.New("this query does not work on a cluster yet")
 
-// ErrNeedsSession means that a query works on a cluster only with a session.
-var ErrNeedsSession = errors.New("on a cluster this query works for one session: give its session_id")
-
 // ErrDifferent means that shards have different rows which should be the same.
 var ErrDifferent = errors.New("the shards do not have the same rows: repeat the command that wrote them last")
 
 // Query answers a named query with the values of [queries.Query.Bind], as [turn.Query] does on one
 // machine. The limits apply to each shard, that of rows also to the answer. The caller closes the
-// rows. Errors: [ErrNotOnCluster], [ErrNeedsSession]; [ErrDifferent], also later; [cluster.ErrShard] for a shard that does not answer; those of
+// rows. Errors: [ErrNotOnCluster]; [ErrDifferent], also later; [cluster.ErrShard] for a shard that does not answer; those of
 // [turn.Query].
 func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound map[string]string, limits read.Limits) (read.Rows, error) {
 	how, ok := q.Merge()
 	if !ok {
 		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNotOnCluster)
-	}
-	if how.OfSession() && bound["session_id"] == "" {
-		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNeedsSession)
 	}
 	most := mostRows(bound, limits)
 	alone := how.OfSession() || len(how.Combine) > 0 && bound["session_id"] != ""
@@ -61,6 +55,9 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 	var each []map[string]string
 	if err == nil {
 		q, each, err = withChecks(ctx, shards, q, bound)
+	}
+	if err == nil {
+		q, each, err = withGaps(ctx, shards, q, each)
 	}
 	if err != nil {
 		return nil, err

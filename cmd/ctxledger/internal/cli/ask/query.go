@@ -298,7 +298,7 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 		return cli.WithCode(cli.ExitUsage, err)
 	}
 	rows, err := answer.Query(ctx, shards, asked, bound, limits)
-	if errors.Is(err, answer.ErrNotOnCluster) || errors.Is(err, answer.ErrNeedsSession) {
+	if errors.Is(err, answer.ErrNotOnCluster) {
 		return cli.WithCode(cli.ExitUsage, err)
 	}
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/windowview"
 	"github.com/ctxledger/ctxledger/ledger"
-	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -133,7 +132,7 @@ func problemOf(err error) (status int, code string, near []string) {
 		return http.StatusConflict, "ambiguous_id", near
 	case errors.Is(err, answer.ErrTenant):
 		return http.StatusForbidden, "other_tenant", nil
-	case errors.As(err, &parameter), errors.As(err, &wrong), errors.Is(err, shardanswer.ErrNeedsSession), errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
+	case errors.As(err, &parameter), errors.As(err, &wrong), errors.Is(err, read.ErrStatement), errors.Is(err, read.ErrReadOnly):
 		return http.StatusBadRequest, "wrong_request", nil
 	case errors.Is(err, read.ErrNotMigrated):
 		return http.StatusServiceUnavailable, "not_migrated", nil

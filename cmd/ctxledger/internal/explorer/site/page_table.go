@@ -1,7 +1,6 @@
 package site
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/ui"
 	"github.com/ctxledger/ctxledger/ledger"
-	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/queries"
 )
 
@@ -26,9 +24,6 @@ func table(r *http.Request, l *ledger.Ledger, name string, arguments map[string]
 		return view.Table{}, err
 	}
 	rows, err := answer.Ask(r.Context(), l, name, arguments)
-	if errors.Is(err, shardanswer.ErrNeedsSession) {
-		return view.Table{Name: q.Title, About: err.Error()}, nil
-	}
 	if err != nil {
 		return view.Table{}, err
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
-	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 	"github.com/ctxledger/ctxledger/queries"
 )
@@ -315,8 +314,6 @@ func (s *site) failure(r *http.Request, err error) (int, shown) {
 		for _, name := range query.Nearest {
 			content.Links = append(content.Links, view.Link{Href: "/q/" + url.PathEscape(name), Text: name})
 		}
-	case errors.Is(err, shardanswer.ErrNeedsSession):
-		status, content.Heading = http.StatusBadRequest, "The question needs a session"
 	case errors.As(err, &wrong), errors.As(err, new(*wrongRequest)):
 		status, content.Heading = http.StatusBadRequest, "The address lacks something"
 	case errors.Is(err, read.ErrNotMigrated):

@@ -19,7 +19,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
-	shardanswer "github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
 
@@ -47,7 +46,6 @@ func TestErrorsArePages(t *testing.T) {
 		{context.DeadlineExceeded, 504, "took too long", "limit"},
 		{fmt.Errorf("%w: syntax", read.ErrStatement), 400, "is wrong", "wrong_request"},
 		{fmt.Errorf("%w: shard 2 at s2:9000: %w", cluster.ErrShard, ledger.ErrUnreachable), 503, "shard 2 at s2:9000", "unreachable"},
-		{shardanswer.ErrNeedsSession, 400, "give its session_id", "wrong_request"},
 		{errors.New("<script>boom</script>"), 500, "&lt;script&gt;boom", "failed"},
 	} {
 		page := get(t, test.err, "/")
