@@ -52,9 +52,9 @@ const minBatchMessages, minBatchBytes = 1000, 1 << 20
 
 // turns share the limits of batches among the streams of a fleet. Each stream may build a batch of its part
 // of the limits. A stream with more messages than that takes one of maxTurns turns, and then its batch may have
-// that turn's part of the limits. An insert costs ClickHouse about the same for one row and for some thousand: sixteen
-// streams that are behind would otherwise cost several times as much as one. The streams take turns in the order
-// in which they ask. A turn ends when its batch is committed, or when the projector starts again after an error.
+// the full size. An insert costs ClickHouse about the same for one row and for some thousand: sixteen streams that
+// are behind would otherwise cost several times as much as one. The streams take turns in the order in which they
+// ask. A turn ends when its batch is committed, or when the projector starts again after an error.
 type turns struct {
 	taken   chan struct{} // has room for maxTurns
 	streams int
@@ -75,22 +75,15 @@ func (t *turns) part(full streamio.Limits) streamio.Limits {
 	if t == nil {
 		return full
 	}
-	return partOf(full, t.streams)
+	full.Messages = max(full.Messages/t.streams, min(full.Messages, minBatchMessages))
+	full.Bytes = max(full.Bytes/t.streams, min(full.Bytes, minBatchBytes))
+	return full
 }
 
 // more returns what a turn adds to these limits.
 func (t *turns) more(full streamio.Limits) streamio.Limits {
-	if t == nil || t.streams <= maxTurns {
-		return streamio.Limits{}
-	}
-	turn, part := partOf(full, maxTurns), t.part(full)
-	return streamio.Limits{Messages: turn.Messages - part.Messages, Bytes: turn.Bytes - part.Bytes}
-}
-
-func partOf(full streamio.Limits, n int) streamio.Limits {
-	full.Messages = max(full.Messages/n, min(full.Messages, minBatchMessages))
-	full.Bytes = max(full.Bytes/n, min(full.Bytes, minBatchBytes))
-	return full
+	part := t.part(full)
+	return streamio.Limits{Messages: full.Messages - part.Messages, Bytes: full.Bytes - part.Bytes}
 }
 
 // NewFleet checks the configuration without connecting. The field Stream must be empty. The

@@ -194,7 +194,7 @@ func TestFleetUntilCaughtUp(t *testing.T) {
 // fails gives its turn back.
 func TestFleetTakesTurns(t *testing.T) {
 	t.Parallel()
-	const n, sessions, items, turn = 4, 60, 400, 2 * minBatchMessages
+	const n, sessions, items, full = 4, 60, 400, 2 * minBatchMessages
 	f := newFleetFixture(t, n)
 	for i := range sessions {
 		f.publishTo(fmt.Sprint("session-", i), 0, items)
@@ -202,10 +202,10 @@ func TestFleetTakesTurns(t *testing.T) {
 	f.flush()
 	fleet := f.fleet("all", n)
 	fails := &failingWrites{left: 2 * maxTurns}
-	fleet.config.UntilCaughtUp, fleet.config.BatchMessages, fleet.config.Linger, fleet.config.Steps = true, maxTurns*turn, time.Second, fails
+	fleet.config.UntilCaughtUp, fleet.config.BatchMessages, fleet.config.Linger, fleet.config.Steps = true, full, time.Second, fails
 	f.must(fleet.Run(t.Context()))
 	f.exactly(sessions, items)
-	large := f.count(fmt.Sprintf("SELECT uniqExact(incarnation) FROM commits FINAL WHERE messages = %d", turn))
+	large := f.count(fmt.Sprintf("SELECT uniqExact(incarnation) FROM commits FINAL WHERE messages = %d", full))
 	if large < n || fails.left > 0 || len(fleet.turns.taken) > 0 {
 		f.t.Errorf("%d streams have large batches, %d writes did not fail, %d turns are left", large, fails.left, len(fleet.turns.taken))
 	}
