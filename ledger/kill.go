@@ -16,7 +16,17 @@ const killPatience = 2 * time.Second
 // that wait for a stopped client may remain: the server refuses them as soon as they send. A
 // new writer calls KillInserts before its first insert. All running inserts are then of earlier
 // epochs.
+//
+// On replicas it ends the inserts of all of them, and returns once each has the rows of every other. It fails
+// while one of them is down.
 func (l *Ledger) KillInserts(ctx context.Context, incarnation uuid.UUID) error {
+	if err := onReplicas(ctx, l, func(one *Ledger) error { return killInserts(ctx, one, incarnation) }); err != nil || !Replicated(l) {
+		return err
+	}
+	return onReplicas(ctx, l, func(one *Ledger) error { return fetch(ctx, one) })
+}
+
+func killInserts(ctx context.Context, l *Ledger, incarnation uuid.UUID) error {
 	prefix := chsql.Params{"prefix": chsql.Text(queryPrefix(Range{Incarnation: incarnation}))}
 	// KILL … SYNC would wait for a stopped client until its connection times out.
 	if err := l.sql.Exec(ctx, "kill_inserts", prefix); err != nil {

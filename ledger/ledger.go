@@ -24,6 +24,7 @@ type Ledger struct {
 	options *clickhouse.Options
 	// readonly is the user's setting of that name, once it was asked for.
 	readonly atomic.Pointer[string]
+	replicas *replicas // nil for a single server, and for a user that only reads
 }
 
 // ErrUnreachable is wrapped by every error that means the server did not
@@ -48,10 +49,10 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 	options.DialTimeout = 10 * time.Second
 	options.ReadTimeout = 30 * time.Second
 	options.MaxOpenConns, options.MaxIdleConns = 8, 8 // else side by side costs a new connection each time
+	change(options)
 	if options.Compression == nil && !loopback(options.Addr) {
 		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	}
-	change(options)
 	options.DialContext = dialer(options)
 	conn, err := clickhouse.Open(options)
 	if err != nil {

@@ -85,7 +85,7 @@ func (l *Ledger) Commit(ctx context.Context, b *Batch, epoch uint64) error {
 	if err := retell(context.WithoutCancel(ctx), l, b, epoch); err != nil {
 		return err
 	}
-	commit := column.TableOf("commits", row.Commit{
+	commit := column.TableOf(tableOfCommits, row.Commit{
 		Incarnation: b.Incarnation, First: b.First, Last: b.Last, Messages: b.Messages, Digest: string(b.Digest[:]),
 		Rows: b.Rows(), Epoch: epoch, ProjectionVersion: uint32(b.rules()), WriterRules: uint32(NewestRules), RecordedAt: b.RecordedAt,
 		TreeSize: uint64(b.Log.Tree.Size), TreeRoot: string(b.Log.Root[:]), TreeFrontier: string(b.Log.Tree.FrontierBytes()),
@@ -133,16 +133,21 @@ func queryPrefix(r Range) string { return r.Incarnation.String() + ":" }
 func (l *Ledger) insert(ctx context.Context, b column.Table, r Range, rules Rules, epoch uint64) (err error) {
 	ctx, done := traced(ctx, "insert into "+b.Table)
 	defer func() { done(err) }()
-	id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.Table, r.First, r.Last, rand.Text()[:8])
-	return l.InsertBlock(context.WithoutCancel(ctx), b, id, []ch.Setting{
+	limit, ordered := l.replicas.ordered(b.Table)
+	settings := append([]ch.Setting{
 		{Key: "insert_deduplication_token", Value: token(b.Table, r, rules), Important: true},
 		{Key: "insert_deduplicate", Value: "1", Important: true},
 		{Key: "async_insert", Value: "0", Important: true},
-		{Key: "max_execution_time", Value: insertTimeLimit, Important: true},
+		{Key: "max_execution_time", Value: limit, Important: true},
 		// An insert would otherwise collapse the repeats within its own block first. None are
 		// left: a sequence gives a table one row. Repeats of other blocks collapse as ever, in
 		// merges and under FINAL.
 		{Key: "optimize_on_insert", Value: "0", Important: true},
+	}, ordered...)
+	ctx = context.WithoutCancel(ctx)
+	return l.replicas.inTurn(ctx, b.Table, func() error {
+		id := fmt.Sprintf("%s%d:%s:%d-%d:%s", queryPrefix(r), epoch, b.Table, r.First, r.Last, rand.Text()[:8])
+		return l.InsertBlock(ctx, b, id, settings)
 	})
 }
 

@@ -241,4 +241,26 @@
 // The limits of batches apply to the process as a whole, but each stream inserts into each
 // table at every linger. Use no more streams than the load needs, and a longer linger with many
 // streams.
+//
+// # Replicas
+//
+// A shard may be several servers with replicated tables. They were never run with this program; see package
+// cluster. The protocol above stays the same, and this is why each event still counts once:
+//
+//   - An insert of facts returns when all replicas have the block: insert_quorum is their number. So each
+//     acknowledged row is on every replica, and any of them answers for the shard. A majority would let a
+//     take-over read a replica that lacks rows, and take an event that is repeated for a new one.
+//   - An insert into commits also waits for the earlier ones (insert_quorum_parallel = 0), and the projector
+//     reads with select_sequential_consistency: no commit is seen before all replicas have it. ClickHouse
+//     offers this order only without parallel inserts. Facts are inserted in parallel, because partitions
+//     share a shard. Commits of a shard take turns, and a refused one is sent again with its token.
+//   - An insert that failed may have reached some replicas. A take-over therefore ends the inserts on every
+//     replica, and waits until each has the rows of all others, before it reads anything: LastCommit, Held,
+//     LastHeld, Lacking, identities, redactions. It fails while a replica is down.
+//   - Tokens of inserts are kept in Keeper, for all replicas together. A retry through another replica is
+//     dropped, and waits until the block that was there has reached all replicas.
+//   - Deletions wait for all replicas, too (mutations_sync and lightweight_deletes_sync = 2).
+//
+// A shard takes no rows while one of its replicas is down. The streams keep the events, and the projector
+// goes on by itself. Answers need one replica.
 package projector

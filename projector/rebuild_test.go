@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/quarantine"
@@ -303,5 +307,27 @@ func TestLeaseHandedOver(t *testing.T) {
 	f.exact("")
 	if _, err := kv.Get(t.Context(), lease.KeyOf(schema.EventStream)+lease.RequestSuffix); err == nil {
 		t.Error("the request stands")
+	}
+}
+
+// TestRebuildRefusesReplicas: the refusal comes before anything else, even before the streams are read.
+func TestRebuildRefusesReplicas(t *testing.T) {
+	t.Parallel()
+	server := embeddedtest.ClickHouse(t)
+	u, err := url.Parse(server.ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.OpenReplicas(t.Context(), server.ClickHouseDSN(), 2, u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := (rebuild.Rebuild{Ledger: l}).Run(t.Context()); !errors.Is(err, rebuild.ErrReplicas) {
+		t.Error(err)
+	}
+	shards := &cluster.Ledgers{Membership: cluster.Membership{Shards: []cluster.Shard{{Number: 1, Servers: make([]cluster.Server, 2)}}}}
+	if !shards.Replicated() {
+		t.Error("a move does not see the replicas")
 	}
 }

@@ -34,12 +34,8 @@ func Open(ctx context.Context, dsn string, m Membership) (_ *Ledgers, err error)
 }
 
 // open connects to one shard.
-func (all *Ledgers) open(ctx context.Context, dsn string, i int) error {
-	own, err := all.Shards[i].DSN(dsn)
-	if err != nil {
-		return err
-	}
-	if all.list[i], err = ledger.Open(ctx, own); err != nil {
+func (all *Ledgers) open(ctx context.Context, dsn string, i int) (err error) {
+	if all.list[i], err = all.Shards[i].open(ctx, dsn); err != nil {
 		return err
 	}
 	found, err := Of(ctx, all.list[i])

@@ -110,7 +110,7 @@ func TestMigrateRefusesWrongClusters(t *testing.T) {
 	refused("same", "shard 2 at localhost:"+port(0), "has the macro shard 1, as shard 1")
 	refused("gone", "shard 3 at 127.0.0.1:1")
 	refused("unnamed", "shard 3 at 127.0.0.1:"+port(2), "no macro shard")
-	refused("replicas", "shard 1 has the replica 127.0.0.1:"+port(1))
+	refused("replicas", "shard 1 at 127.0.0.1:"+port(0), "no macro replica")
 	refused("differs", "both shard 1 and shard 2")
 
 	if told, err := up(t, shards[1].ClickHouseDSN(), ports2); err != nil || !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "recorded the cluster two on shard 2") }) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ctxledger/ctxledger/ledger"
 )
@@ -16,24 +17,21 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// A Shard is a ClickHouse server of a cluster. Clients of the ledger must reach it by the address
-// that the other shards use.
-type Shard struct {
-	Number uint32 // from 1
-	Host   string
-	Port   uint16 // of the native protocol
+// A Server is a ClickHouse server of a cluster. Clients of the ledger must reach it by the address
+// that the other servers use.
+type Server struct {
+	Shard uint32 // its number, from 1
+	Host  string
+	Port  uint16 // of the native protocol
 }
 
-// String returns the number and the address, for messages.
-func (s Shard) String() string { return fmt.Sprintf("shard %d at %s", s.Number, s.address()) }
+// String returns the shard and the address, for messages.
+func (s Server) String() string { return fmt.Sprintf("shard %d at %s", s.Shard, s.address()) }
 
-// Failed returns an error of the shard, which wraps [ErrShard] and names the shard.
-func (s Shard) Failed(err error) error { return fmt.Errorf("%w: %s: %w", ErrShard, s, err) }
+func (s Server) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))) }
 
-func (s Shard) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))) }
-
-// DSN returns the address dsn with the host and port of the shard instead of its own.
-func (s Shard) DSN(dsn string) (string, error) {
+// DSN returns the address dsn with the host and port of the server instead of its own.
+func (s Server) DSN(dsn string) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return "", errors.New("the address of ClickHouse is not valid")
@@ -43,6 +41,55 @@ func (s Shard) DSN(dsn string) (string, error) {
 	}
 	u.Host = s.address()
 	return u.String(), nil
+}
+
+// A Shard is one server, or several that have the same rows: its replicas.
+type Shard struct {
+	Number  uint32 // from 1
+	Servers []Server
+}
+
+// String returns the number and the addresses, for messages.
+func (s Shard) String() string {
+	return fmt.Sprintf("shard %d at %s", s.Number, strings.Join(s.addresses(), " and "))
+}
+
+func (s Shard) addresses() (list []string) {
+	for _, server := range s.Servers {
+		list = append(list, server.address())
+	}
+	return list
+}
+
+// Failed returns an error of the shard, which wraps [ErrShard] and names the shard.
+func (s Shard) Failed(err error) error { return fmt.Errorf("%w: %s: %w", ErrShard, s, err) }
+
+func (s Shard) equal(o Shard) bool {
+	return s.Number == o.Number && slices.Equal(s.Servers, o.Servers)
+}
+
+// open connects to the shard with the user and the database of dsn. One of several replicas answers.
+func (s Shard) open(ctx context.Context, dsn string) (*ledger.Ledger, error) {
+	own, err := s.Servers[0].DSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(s.Servers); n > 1 {
+		return ledger.OpenReplicas(ctx, own, n, s.addresses()...)
+	}
+	return ledger.Open(ctx, own)
+}
+
+// group returns the shards of servers that are in the order of their shards.
+func group(servers []Server) (shards []Shard) {
+	for _, s := range servers {
+		if n := len(shards); n > 0 && shards[n-1].Number == s.Shard {
+			shards[n-1].Servers = append(shards[n-1].Servers, s)
+			continue
+		}
+		shards = append(shards, Shard{s.Shard, []Server{s}})
+	}
+	return shards
 }
 
 // A Membership is what a shard knows of its cluster.
@@ -79,12 +126,19 @@ func Of(ctx context.Context, l *ledger.Ledger) (*Membership, error) {
 	if !found {
 		return nil, nil // a migration was cut off before its last step
 	}
+	var servers []Server
 	for i, number := range numbers {
-		m.Shards = append(m.Shards, Shard{number, hosts[i], ports[i]})
+		servers = append(servers, Server{number, hosts[i], ports[i]})
 	}
+	m.Shards = group(servers)
 	return &m, nil
 }
 
+// Replicated reports whether each shard has several servers with the same rows.
+func (m *Membership) Replicated() bool { return replicated(m.Shards) }
+
+func replicated(shards []Shard) bool { return len(shards) > 0 && len(shards[0].Servers) > 1 }
+
 func (m *Membership) equal(o *Membership) bool {
-	return o != nil && m.Cluster == o.Cluster && m.Own == o.Own && m.Version == o.Version && slices.Equal(m.Shards, o.Shards)
+	return o != nil && m.Cluster == o.Cluster && m.Own == o.Own && m.Version == o.Version && slices.EqualFunc(m.Shards, o.Shards, Shard.equal)
 }

@@ -53,6 +53,13 @@
 //
 // [Readers] makes the databases of tenants' readers from the same views.
 //
+// # Replicas
+//
+// A shard of several servers has the same tables with replicated engines; see [Replicated]. [UpReplicas]
+// does the steps above on them. The tables share their rows, except for definitions, because each server
+// has views of its own. The replicated tables were not run: the engine of the tests has no Keeper. It
+// parses each of them and checks it up to that point.
+//
 // The package imports neither ledger nor the rebuild. The tests of package ledger can use it,
 // since it needs only a connection.
 package migrate

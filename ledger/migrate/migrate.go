@@ -199,15 +199,27 @@ func (r *release) later(d *database) error {
 	return nil
 }
 
-// makeTables makes the missing tables and alters existing ones. New tables have the effect of
-// all changes; but where one that was interrupted left tables of which nothing is recorded, the
-// changes are applied to be sure.
+// makeTables makes the missing tables and alters existing ones.
 func (p plan) makeTables(ctx context.Context, d *database) ([]string, error) {
+	if err := p.createTables(ctx, d); err != nil {
+		return nil, err
+	}
+	return p.change(ctx, d)
+}
+
+// createTables makes the missing tables.
+func (p plan) createTables(ctx context.Context, d *database) error {
 	for _, t := range p.tables {
 		if err := d.exec(ctx, t.statement); err != nil {
-			return nil, fmt.Errorf("create table %s: %w", t.name, err)
+			return fmt.Errorf("create table %s: %w", t.name, err)
 		}
 	}
+	return nil
+}
+
+// change alters existing tables. New tables have the effect of all changes; but where a migration that was
+// interrupted left tables of which nothing is recorded, the changes are applied to be sure.
+func (p plan) change(ctx context.Context, d *database) ([]string, error) {
 	if p.fresh {
 		return p.tableNames(), d.record(ctx, p.changes, nil)
 	}

@@ -136,6 +136,9 @@ func (w *moving) look(ctx context.Context) (err error) {
 	if err := w.now.Check(ctx, w.JetStream, w.Shards); err != nil {
 		return err
 	}
+	if w.Shards.Replicated() {
+		return fmt.Errorf("%w: %w", ErrMove, ErrReplicas)
+	}
 	if w.Partition < 0 || w.Partition >= len(w.now.Shards) {
 		return fmt.Errorf("%w: there is no partition %d; the partitions are 0 to %d", ErrMove, w.Partition, len(w.now.Shards)-1)
 	}

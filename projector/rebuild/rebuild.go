@@ -136,8 +136,15 @@ func withDefaults(r Rebuild) Rebuild {
 	return r
 }
 
+// ErrReplicas refuses tables that several servers have. ClickHouse exchanges the names of replicated tables, but
+// not their places in Keeper, and on one server after the other. Nothing was changed.
+var ErrReplicas = errors.New("replicated tables cannot be rebuilt or moved yet: run `ctxledger query checks` and `ctxledger doctor` to check them")
+
 // run is Run with all settings.
 func (r Rebuild) run(ctx context.Context) (done Rebuilt, err error) {
+	if ledger.Replicated(r.Ledger) {
+		return done, ErrReplicas
+	}
 	began := time.Now()
 	defer func() { done.Took = time.Since(began) }()
 	kv, err := lease.OpenBucket(ctx, r.JetStream)

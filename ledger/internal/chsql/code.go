@@ -13,6 +13,7 @@ const (
 	CodeTimeoutExceeded   = 159
 	CodeReadonly          = 164
 	CodeMemoryLimit       = 241
+	CodeEarlierQuorum     = 286 // an earlier insert has not reached all replicas
 	CodeProhibited        = 392
 	CodeResultLimit       = 396
 	CodeConstraint        = 452

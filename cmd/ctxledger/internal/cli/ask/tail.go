@@ -147,7 +147,7 @@ func (s Sessions) committed(ctx context.Context) (map[uuid.UUID]streamEnd, error
 
 // named names the shard of an error.
 func (e streamEnd) named(err error) error {
-	if err == nil || e.shard == (cluster.Shard{}) {
+	if err == nil || e.shard.Number == 0 {
 		return err
 	}
 	return e.shard.Failed(err)

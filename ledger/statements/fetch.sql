@@ -1,0 +1,1 @@
+SYSTEM SYNC REPLICA {table:Identifier} LIGHTWEIGHT
