@@ -11,6 +11,7 @@
 //	clickhouse/users.d/tenants.xml.tmpl   a reader and a definer for each tenant
 //	systemd/                         units for the programs, on machines without containers
 //	compose/                         images, volumes, health checks
+//	cluster/try/                     a cluster with replicas and a script that kills its servers; not run
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].
 // deploy/embedded runs its ClickHouse with the same files. The tests of this package load all
