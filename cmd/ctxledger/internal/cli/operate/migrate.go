@@ -71,7 +71,8 @@ shard. The address names any shard, and all have the same users, databases and T
 installation has 16 partitions then. The command assigns each partition to a shard. A shard
 that is added later gets none: "ctxledger shards move" moves them. The command checks all
 shards first. If one cannot be reached or differs, nothing is changed. A few commands refuse
-a cluster so far; deploy/README.md lists them.
+a cluster so far; deploy/README.md lists them. A shard may be several servers, its replicas: it
+gets replicated tables. These were not run yet.
 
 To change the number of streams:
   1. Stop the producers when their outboxes are empty.

@@ -39,7 +39,7 @@ If the stream begins later than the tables, older rows are kept. The first rebui
 sequence is printed. Use this, too, if events expired before they were projected.
 
 On a cluster the shards are rebuilt one after the other. Each keeps its live tables where
-they differ, and the others are rebuilt all the same.
+they differ, and the others are rebuilt all the same. Shards with replicas are refused.
 
 The command may be interrupted or killed at any moment. Before the swap the live tables
 do not change, and the next rebuild continues with the new tables. An interrupted swap
