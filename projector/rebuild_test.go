@@ -310,7 +310,7 @@ func TestLeaseHandedOver(t *testing.T) {
 	}
 }
 
-// TestRebuildRefusesReplicas: the refusal comes before anything else, even before the streams are read.
+// TestRebuildRefusesReplicas: the refusal comes before anything else. This server has no lease bucket.
 func TestRebuildRefusesReplicas(t *testing.T) {
 	t.Parallel()
 	server := embeddedtest.ClickHouse(t)
@@ -323,7 +323,7 @@ func TestRebuildRefusesReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := (rebuild.Rebuild{Ledger: l}).Run(t.Context()); !errors.Is(err, rebuild.ErrReplicas) {
+	if _, err := (rebuild.Rebuild{JetStream: embeddedtest.NATS(t).JetStream(t), Projector: ForRebuild, Ledger: l}).Run(t.Context()); !errors.Is(err, rebuild.ErrReplicas) {
 		t.Error(err)
 	}
 	shards := &cluster.Ledgers{Membership: cluster.Membership{Shards: []cluster.Shard{{Number: 1, Servers: make([]cluster.Server, 2)}}}}
