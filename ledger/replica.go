@@ -75,6 +75,11 @@ func OpenReplicas(ctx context.Context, dsn string, n int, addrs ...string) (*Led
 // Replicated reports whether l is a writer of several servers that have the same rows.
 func Replicated(l *Ledger) bool { return l.replicas != nil }
 
+// PingReplicas returns the error of the first server of the shard that does not answer. The error names it.
+func PingReplicas(ctx context.Context, l *Ledger) error {
+	return onReplicas(ctx, l, func(one *Ledger) error { return one.Ping(ctx) })
+}
+
 // inTurn inserts a block. A row of commits is inserted on replicas one after the other, because the server
 // refuses it while an earlier one has not reached all of them. A refused insert has stored nothing.
 func (r *replicas) inTurn(ctx context.Context, table string, insert func() error) error {

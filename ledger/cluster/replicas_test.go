@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 )
 
@@ -67,4 +71,47 @@ func TestMigrateRefusesWrongReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("pair", "shard 1 at "+at(0)+" has the table calls, which is not replicated")
+	answersWithoutOneReplica(t, servers[0], at(0))
+}
+
+// answersWithoutOneReplica records a server as the second replica of its shard. The first one is down. The
+// tables stay plain, so that an insert waits for no other server.
+func answersWithoutOneReplica(t *testing.T, server *embeddedtest.Servers, at string) {
+	t.Helper()
+	_, port, _ := strings.Cut(at, ":")
+	record := "INSERT INTO cluster_shards SELECT revision + 1, cluster, own, version, [1, 1], ['127.0.0.1', '127.0.0.1'], [1, " + port + "] FROM cluster_shards ORDER BY revision DESC LIMIT 1"
+	if err := connect(t, server.ClickHouseDSN()).Exec(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	m, err := cluster.Of(t.Context(), open(t, server.ClickHouseDSN()))
+	if err != nil || len(m.Shards) != 1 || !m.Replicated() {
+		t.Fatalf("the server is of %+v: %v", m, err)
+	}
+	for dsn, writes := range map[string]bool{server.ClickHouseDSN(): true, server.ReaderDSN(): false} {
+		all, err := cluster.Open(t.Context(), dsn, *m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer all.Close()
+		if _, err := all.Layout(t.Context()); err != nil || ledger.Replicated(all.Of(1)) != writes {
+			t.Errorf("the shard writes: %v, want %v; %v", !writes, writes, err)
+		}
+		if !writes {
+			continue
+		}
+		if err := ledger.PingReplicas(t.Context(), all.Of(1)); err == nil || !strings.Contains(err.Error(), "replica 127.0.0.1:1: ") {
+			t.Errorf("a replica that is down answers: %v", err)
+		}
+		incarnation := uuid.New()
+		if err := all.Of(1).KillInserts(t.Context(), incarnation); err == nil || !strings.Contains(err.Error(), "replica 127.0.0.1:1: ") {
+			t.Errorf("a take-over went on without a replica: %v", err)
+		}
+		batch := &ledger.Batch{Range: ledger.Range{Incarnation: incarnation, First: 1, Last: 1, Messages: 1, RecordedAt: time.Now()}}
+		if err := all.Of(1).Write(t.Context(), batch, 1); err != nil {
+			t.Error(err)
+		}
+		if _, found, err := all.Of(1).LastCommit(t.Context(), incarnation); err != nil || !found {
+			t.Errorf("the commit is there: %v, %v", found, err)
+		}
+	}
 }

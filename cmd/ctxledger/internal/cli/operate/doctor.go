@@ -246,6 +246,9 @@ func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Le
 		for n := range list[1:] {
 			list[n+1].what += " of " + name
 		}
+		if ledger.Replicated(l) {
+			list = append(list, finding{"replicas of " + name, "all answer", ledger.PingReplicas(ctx, l)})
+		}
 		findings, allWell = append(findings, list...), allWell && well
 	}
 	if js == nil || !allWell {
