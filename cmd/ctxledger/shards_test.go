@@ -35,6 +35,7 @@ type shardRig struct {
 	nats   string
 	plain  *ledger.Ledger // has nothing until projectPlain
 	dsn    string         // of plain
+	http   string         // of plain
 	data   string         // folder of the keys
 }
 
@@ -56,7 +57,8 @@ func newShardRigOf(t *testing.T, shards []*embeddedtest.Servers) *shardRig {
 	if r.js, err = jetstream.New(nc); err != nil {
 		t.Fatal(err)
 	}
-	r.dsn = embeddedtest.ClickHouse(t).ClickHouseDSN()
+	plain := embeddedtest.ClickHouse(t)
+	r.dsn, r.http = plain.ClickHouseDSN(), plain.HTTPURL()
 	if r.plain, err = ledger.Open(t.Context(), r.dsn); err != nil {
 		t.Fatal(err)
 	}

@@ -30,15 +30,19 @@ func (s Server) String() string { return fmt.Sprintf("shard %d at %s", s.Shard, 
 
 func (s Server) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port))) }
 
-// DSN returns the address dsn with the host and port of the server instead of its own.
+// DSN returns the address dsn with the host and port of the server instead of its own. An address over HTTP
+// becomes one of the native protocol, because the port is one.
 func (s Server) DSN(dsn string) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return "", errors.New("the address of ClickHouse is not valid")
 	}
-	if u.Scheme == "http" || u.Scheme == "https" {
-		return "", errors.New("a cluster is reached by the native protocol: give an address that begins with clickhouse://")
+	if u.Scheme == "https" {
+		secure := u.Query()
+		secure.Set("secure", "true")
+		u.RawQuery = secure.Encode()
 	}
+	u.Scheme = "clickhouse"
 	u.Host = s.address()
 	return u.String(), nil
 }

@@ -22,14 +22,15 @@ type gapStep []any
 
 func (s gapStep) gap() uint64 { return s[0].(uint64) }
 
-// readsGaps matches where a statement reads gaps or their steps.
-var readsGaps = regexp.MustCompile(`FROM (open_gaps|gaps|gap_steps)\b`)
+var (
+	// readsGaps matches a statement that relates all steps of a gap.
+	readsGaps = regexp.MustCompile(`FROM (open_gaps|gaps|check_compaction_dropped_open_gap_of)\b`)
+	// gapViews matches where such a statement reads gaps or their steps.
+	gapViews = regexp.MustCompile(`FROM (open_gaps|gaps|gap_steps)\b`)
+)
 
 // withGaps makes a query about gaps find the steps of all shards. The values are those of each shard.
 func withGaps(ctx context.Context, shards *cluster.Ledgers, q queries.Query, each []map[string]string) (queries.Query, []map[string]string, error) {
-	if !readsGaps.MatchString(q.SQL) {
-		return q, each, nil
-	}
 	steps, err := crossingSteps(ctx, shards, each[0]["session_id"])
 	if err != nil || len(steps) == 0 {
 		return q, each, err
@@ -69,8 +70,8 @@ func earlier(a, b gapStep) int { return compare([]any(a[1:4]), []any(b[1:4])) }
 
 // ofAllSteps returns a statement whose views of gaps read the steps that a shard was given, too.
 func ofAllSteps(files chsql.DB, sql string) (_ string, err error) {
-	sql = readsGaps.ReplaceAllStringFunc(sql, func(from string) string {
-		name := readsGaps.FindStringSubmatch(from)[1]
+	sql = gapViews.ReplaceAllStringFunc(sql, func(from string) string {
+		name := gapViews.FindStringSubmatch(from)[1]
 		text, ok := files.Text("all_gap_steps"), true
 		if name != "gap_steps" {
 			if text, ok = migrate.ViewStatement(name); ok {

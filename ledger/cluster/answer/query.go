@@ -1,11 +1,13 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,10 +55,11 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		q, bound, err = withReplays(ctx, shards, q, bound)
 	}
 	var each []map[string]string
+	ofGaps := readsGaps.MatchString(q.SQL)
 	if err == nil {
 		q, each, err = withChecks(ctx, shards, q, bound)
 	}
-	if err == nil {
+	if err == nil && ofGaps {
 		q, each, err = withGaps(ctx, shards, q, each)
 	}
 	if err != nil {
@@ -154,6 +157,16 @@ func NewestTurn(ctx context.Context, shards *cluster.Ledgers, tenant, session st
 	}
 	i := newest(times)
 	return turns[i], times[i], nil
+}
+
+// ScopePlaces returns the sessions of all shards with events of a scope, the latest first, at most limit, as
+// [read.Reader.ScopePlaces] does on one machine. Errors: [cluster.ErrShard] for a shard that does not answer.
+func ScopePlaces(ctx context.Context, shards *cluster.Ledgers, s read.Scope, limit int) ([]read.ScopePlace, error) {
+	list, err := gather(shards, func(l *ledger.Ledger) ([]read.ScopePlace, error) { return read.Of(l).ScopePlaces(ctx, s, limit) })
+	slices.SortFunc(list, func(a, b read.ScopePlace) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session))
+	})
+	return list[:min(len(list), limit)], err
 }
 
 // newest returns the place of the last time.

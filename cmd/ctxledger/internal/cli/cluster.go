@@ -110,7 +110,7 @@ func openEither(ctx context.Context, a *App, dsn string) (*ledger.Ledger, *clust
 // OpenEither connects to the plain ledger of an address, or to all shards of its cluster. The other result
 // is nil. The caller closes the result.
 func OpenEither(ctx context.Context, dsn string) (*ledger.Ledger, *cluster.Ledgers, error) {
-	l, err := openAny(ctx, dsn)
+	l, err := OpenAny(ctx, dsn)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -122,7 +122,7 @@ func (a *App) open(ctx context.Context, dsn func(embedded.Addresses) string) (*l
 // OpenDSN connects to the ledger of an address. It refuses a shard of a cluster, because an answer of
 // one shard would be a part of the answer.
 func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
-	l, err := openAny(ctx, dsn)
+	l, err := OpenAny(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func OpenDSN(ctx context.Context, dsn string) (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// openAny is OpenDSN for plain ledgers and shards.
-func openAny(ctx context.Context, dsn string) (*ledger.Ledger, error) {
+// OpenAny is OpenDSN for plain ledgers and shards.
+func OpenAny(ctx context.Context, dsn string) (*ledger.Ledger, error) {
 	if dsn == "" {
 		return nil, WithCode(ExitUnreachable, errors.New("no ClickHouse address: name the server of this NATS with --clickhouse, or leave out --nats to use the instance of `ctxledger up`"))
 	}

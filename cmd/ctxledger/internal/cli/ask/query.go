@@ -273,7 +273,9 @@ func RunQuery(ctx context.Context, a *cli.App, args []string, flags queryFlags) 
 // queryShards asks a named question of all shards of a cluster, or gives each of them the statement.
 func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked queries.Query, given map[string]string, limits read.Limits, flags queryFlags) error {
 	if flags.output == "parquet" {
-		return cli.UsageError("-o parquet does not work on a cluster yet: give another format")
+		if _, err := parquetAddress(a); err != nil {
+			return err
+		}
 	}
 	if flags.sql != "" {
 		rows, err := answer.Statement(ctx, shards, flags.sql, limits)
@@ -282,6 +284,9 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 		}
 		if err != nil {
 			return queryExit(flags.sql, err)
+		}
+		if flags.output == "parquet" {
+			return encodeParquet(ctx, a, "", nil, rows, limits)
 		}
 		return printAnswer(a, asked, rows, flags)
 	}
@@ -303,6 +308,9 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 	}
 	if err != nil {
 		return queryExit(asked.SQL, err)
+	}
+	if flags.output == "parquet" {
+		return encodeParquet(ctx, a, asked.SQL, bound, rows, limits)
 	}
 	return printAnswer(a, asked, rows, flags)
 }
@@ -344,24 +352,56 @@ func queryExit(sql string, err error) error {
 
 // queryParquet lets the server write Parquet, which it does over HTTP only.
 func queryParquet(ctx context.Context, a *cli.App, sql string, given map[string]string, limits read.Limits) error {
-	if cli.IsTerminal(a.Out) {
-		return cli.UsageError("parquet is binary: redirect it to a file")
+	return overHTTP(ctx, a, sql, func(l read.Reader) (io.ReadCloser, error) {
+		return l.QueryFormat(ctx, "Parquet", sql, given, limits)
+	})
+}
+
+// encodeParquet lets one shard write the answer of all shards as Parquet. The columns have the types of the
+// statement on one machine, or those of the answer if the statement is "".
+func encodeParquet(ctx context.Context, a *cli.App, sql string, given map[string]string, rows read.Rows, limits read.Limits) error {
+	taken := false
+	err := overHTTP(ctx, a, sql, func(l read.Reader) (_ io.ReadCloser, err error) {
+		columns := rows.Columns()
+		if sql != "" {
+			if columns, err = l.Describe(ctx, sql, given, limits); err != nil {
+				return nil, err
+			}
+		}
+		taken = true
+		return l.Encode(ctx, "Parquet", columns, rows, limits)
+	})
+	if !taken {
+		err = errors.Join(err, rows.Close())
 	}
-	dsn, err := httpReader(a)
+	return err
+}
+
+// overHTTP prints what the server encodes.
+func overHTTP(ctx context.Context, a *cli.App, sql string, encode func(read.Reader) (io.ReadCloser, error)) error {
+	dsn, err := parquetAddress(a)
 	if err != nil {
 		return err
 	}
-	l, err := cli.OpenDSN(ctx, dsn)
+	l, err := cli.OpenAny(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	stream, err := read.Of(l).QueryFormat(ctx, "Parquet", sql, given, limits)
+	stream, err := encode(read.Of(l))
 	if err != nil {
 		return queryExit(sql, err)
 	}
 	_, err = io.Copy(a.Data(), stream)
 	return errors.Join(err, stream.Close())
+}
+
+// parquetAddress returns the address of the server that writes Parquet, which cannot go to a terminal.
+func parquetAddress(a *cli.App) (string, error) {
+	if cli.IsTerminal(a.Out) {
+		return "", cli.UsageError("parquet is binary: redirect it to a file")
+	}
+	return httpReader(a)
 }
 
 // httpReader returns the reader's address over HTTP: as given, or that of the

@@ -73,6 +73,14 @@ func (s Sessions) Shards() []*ledger.Ledger {
 	return s.shards.All()
 }
 
+// Places returns the sessions with events of a scope, the latest first, at most limit.
+func (s Sessions) Places(ctx context.Context, scope read.Scope, limit int) ([]read.ScopePlace, error) {
+	if s.shards == nil {
+		return read.Of(s.plain).ScopePlaces(ctx, scope, limit)
+	}
+	return shardanswer.ScopePlaces(ctx, s.shards, scope, limit)
+}
+
 // all returns the plain ledger, or the ledgers of all shards.
 func (s Sessions) all() []*ledger.Ledger {
 	if s.shards == nil {

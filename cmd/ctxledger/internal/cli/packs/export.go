@@ -142,7 +142,9 @@ func evidenceExport(ctx context.Context, a *cli.App, flags ExportFlags) error {
 func (f *ExportFlags) ledger(ctx context.Context, a *cli.App, s ask.Sessions) (*ledger.Ledger, error) {
 	if s.Shards() != nil {
 		if f.session == "" && (f.run != "" || f.task != "") {
-			return nil, cli.UsageError("--run and --task: on a cluster give --session, too (`ctxledger query sessions` lists the sessions)")
+			if err := f.find(ctx, a, s); err != nil {
+				return nil, err
+			}
 		}
 		t := ask.TurnFlags{Tenant: f.tenant, Session: f.session, Turn: f.turn}
 		if err := s.Find(ctx, a, &t, f.last); err != nil {
@@ -151,6 +153,35 @@ func (f *ExportFlags) ledger(ctx context.Context, a *cli.App, s ask.Sessions) (*
 		f.session, f.tenant, f.last = t.Session, t.Tenant, false
 	}
 	return s.Of(ctx, f.session)
+}
+
+// find fills the session of a run or a task from all shards of a cluster.
+func (f *ExportFlags) find(ctx context.Context, a *cli.App, s ask.Sessions) error {
+	kind, id := f.kind()
+	found, err := s.Places(ctx, f.scope(), cli.Choices+1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no shard has facts of a %s %q: on a cluster give the whole id (`ctxledger query tasks` lists tasks and their runs)", kind, id)
+	}
+	chosen, err := choose(a, kind, id, found)
+	if err == nil {
+		f.tenant, f.session = found[chosen].Tenant, found[chosen].Session
+	}
+	return err
+}
+
+// choose lets a person at a terminal choose one of several sessions.
+func choose(a *cli.App, kind, id string, found []read.ScopePlace) (int, error) {
+	if len(found) == 1 {
+		return 0, nil
+	}
+	places := make([]cli.Place, len(found))
+	for i, p := range found {
+		places[i] = cli.Place{Tenant: p.Tenant, Session: p.Session}
+	}
+	return a.Choose(fmt.Sprintf("%s %q", kind, id), places, "--session and --tenant")
 }
 
 // complete replaces the beginnings of ids, and fills the session for --last.
@@ -208,30 +239,29 @@ func (f ExportFlags) kind() (kind, id string) {
 	return pack.ScopeSession, f.session
 }
 
+// scope returns the scope of the flags.
+func (f ExportFlags) scope() read.Scope {
+	return read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
+}
+
 // findScope fills tenant and session. Of several sessions with the id, a person at a
 // terminal chooses one.
 func findScope(ctx context.Context, a *cli.App, l *ledger.Ledger, f ExportFlags) (pack.Scope, error) {
 	kind, id := f.kind()
 	scope := pack.Scope{Kind: kind, Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
-	asked := read.Scope{Tenant: f.tenant, Session: f.session, Run: f.run, Turn: f.turn, Task: f.task, Attempt: f.attempt}
-	found, err := read.Of(l).ScopePlaces(ctx, asked, cli.Choices+1)
+	found, err := read.Of(l).ScopePlaces(ctx, f.scope(), cli.Choices+1)
 	if err != nil {
 		return scope, err
 	}
-	chosen := 0
 	switch {
 	case len(found) == 0 && kind == pack.ScopeTurn:
 		return scope, ask.UnknownTurn(ctx, a, l, ask.TurnFlags{Tenant: f.tenant, Session: f.session, Turn: f.turn})
 	case len(found) == 0:
 		return scope, unknownScope(ctx, l, f)
-	case len(found) > 1:
-		places := make([]cli.Place, len(found))
-		for i, p := range found {
-			places[i] = cli.Place{Tenant: p.Tenant, Session: p.Session}
-		}
-		if chosen, err = a.Choose(fmt.Sprintf("%s %q", kind, id), places, "--session and --tenant"); err != nil {
-			return scope, err
-		}
+	}
+	chosen, err := choose(a, kind, id, found)
+	if err != nil {
+		return scope, err
 	}
 	scope.Tenant, scope.Session = found[chosen].Tenant, found[chosen].Session
 	return scope, nil

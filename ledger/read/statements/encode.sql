@@ -1,0 +1,5 @@
+SELECT {columns}
+FROM
+(
+    SELECT arrayJoin(JSONExtract('{rows}', 'Array(Tuple({types}))')) AS r
+)
