@@ -27,6 +27,17 @@ type Ledger struct {
 	replicas *replicas // nil for a single server, and for a user that only reads
 }
 
+// Distinct returns l and the others, each once.
+func Distinct(l *Ledger, others ...*Ledger) []*Ledger {
+	all := []*Ledger{l}
+	for _, o := range others {
+		if !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 // ErrUnreachable is wrapped by every error that means the server did not
 // answer at all: check the address, or start one.
 var ErrUnreachable = errors.New("clickhouse is not reachable")

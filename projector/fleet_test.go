@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -239,24 +240,59 @@ func (w *failingWrites) fails() bool {
 	return true
 }
 
-// TestFleetIsCaughtUpByOthers: a fleet that runs until the ledger is level does not need the leases of streams
-// that others project.
-func TestFleetIsCaughtUpByOthers(t *testing.T) {
-	t.Parallel()
-	const n = 2
-	f := newFleetFixture(t, n)
-	f.start(f.fleet("a", n))
-	f.spread(n, map[string]int{"a": n})
-	for i := range 10 {
-		f.publishTo(fmt.Sprint("session-", i), 0, 10)
+// gate lets a projector pass a step once it is opened.
+type gate struct {
+	verb string
+	open chan struct{}
+}
+
+func (g gate) Walk(ctx context.Context, list []steps.Step, take func(context.Context, steps.Step) error) error {
+	for _, s := range list {
+		if s.Verb == g.verb {
+			<-g.open
+		}
+		if err := take(ctx, s); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// TestCaughtUpByAnother: a projector that waits for a lease until the ledger is level does not take the lease that
+// another one released once it was level. It takes that of one that failed.
+func TestCaughtUpByAnother(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	kv, err := lease.OpenBucket(t.Context(), f.js)
+	f.must(err)
+	// both runs a projector that stops at a step until another one waits, and returns how they end.
+	both := func(verb string) (first, second error, epoch uint64) {
+		one, other, log := f.projector(), f.projector(), new(logbook)
+		one.config.Owner, other.config.Owner = "one", "other"
+		at := gate{verb, make(chan struct{})}
+		one.config.Steps, other.config.Log = at, slog.New(slog.NewTextHandler(log, nil))
+		ends := [2]chan error{make(chan error, 1), make(chan error, 1)}
+		go func() { ends[0] <- one.Run(t.Context()) }()
+		f.await("the first one holds the lease", func() bool { return one.held.Load() != nil })
+		go func() { ends[1] <- other.Run(t.Context()) }()
+		f.await("the other waits", func() bool { return strings.Contains(log.String(), "waiting for the lease") })
+		close(at.open)
+		first, second = await(t, ends[0], "the end of the first"), await(t, ends[1], "the end of the other")
+		_, entry, err := lease.ReadEntry(t.Context(), kv, lease.KeyOf(schema.EventStream))
+		f.must(err)
+		return first, second, entry.Epoch
+	}
+	f.publishTo("s", 0, 10)
 	f.flush()
-	b := f.fleet("b", n)
-	b.config.UntilCaughtUp = true
-	done := make(chan error, 1)
-	go func() { done <- b.Run(t.Context()) }()
-	f.must(await(t, done, "the end of the second fleet"))
-	f.exactly(10, 10)
+	if first, second, epoch := both("write"); first != nil || second != nil || epoch != 1 {
+		t.Errorf("they ended with %v and %v, in epoch %d", first, second, epoch)
+	}
+	f.exactly(1, 10)
+	f.must(f.sql.Exec(t.Context(), "ALTER TABLE commits UPDATE digest = repeat('x', 32) WHERE 1 SETTINGS mutations_sync = 1"))
+	first, second, epoch := both("verify the last commit")
+	if !errors.Is(first, streamio.ErrStreamForked) || !errors.Is(second, streamio.ErrStreamForked) || epoch != 3 {
+		t.Errorf("on another stream they ended with %v and %v, in epoch %d", first, second, epoch)
+	}
 }
 
 // New processes get their share. The remaining processes get the share of a process that ends.

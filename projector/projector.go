@@ -218,6 +218,9 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 	if p.rebuild == nil {
 		p.forget() // other processes may write before the projector has the lease again
 	}
+	if err == nil { // level with the stream
+		own.Finish(p.committed.Load())
+	}
 	own.End(ctx, err)
 	p.roster.Give()
 	return err
@@ -226,8 +229,8 @@ func (p *Projector) hold(ctx context.Context, kv jetstream.KeyValue) error {
 // claim returns the claim for the lease of the stream.
 func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
 	c := lease.Claim{KV: kv, Conn: p.config.JetStream.Conn(), Key: p.leaseKey(), Owner: p.config.Owner, Timing: p.config.Timing, Roster: p.roster, Log: p.config.Log, Failed: p.leaseFailed}
-	if p.config.UntilCaughtUp {
-		c.Waits = p.awaitLevel
+	if p.config.UntilCaughtUp && p.rebuild == nil { // a rebuild verifies its tables by itself
+		c.Finished = p.finished
 	}
 	return c
 }
@@ -235,15 +238,10 @@ func (p *Projector) claim(kv jetstream.KeyValue) lease.Claim {
 // errLevel ends the wait for a lease, because its holder has brought the ledger level with the stream.
 var errLevel = errors.New("the ledger is level with the stream")
 
-// awaitLevel returns errLevel if the ledger has every message of the stream. A server that does not answer
-// is asked again after the next look at the lease.
-func (p *Projector) awaitLevel(ctx context.Context) error {
-	info, err := p.source.StillThere(ctx)
-	if err != nil {
-		return nil
-	}
-	last, _, err := p.store.LastCommit(ctx, p.source.Incarnation)
-	if err == nil && last.Last >= info.State.LastSeq {
+// finished returns errLevel if the stream has no message after a level. Otherwise, and without an answer of the
+// server, the projector takes the lease.
+func (p *Projector) finished(ctx context.Context, level uint64) error {
+	if info, err := p.source.StillThere(ctx); err == nil && info.State.LastSeq == level {
 		return errLevel
 	}
 	return nil

@@ -25,13 +25,10 @@ type tables struct {
 
 // tablesOf returns the tables of a ledger, which may be one of several shards.
 func tablesOf(l *ledger.Ledger, shards ...*ledger.Ledger) tables {
-	t := tables{Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l), shards: privacy.OfAll(l, shards...)}
-	for _, s := range shards { // one for each partition
-		if s != l && !slices.Contains(t.others, s) {
-			t.others = append(t.others, s)
-		}
+	return tables{
+		Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l),
+		shards: privacy.OfAll(l, shards...), others: ledger.Distinct(l, shards...)[1:],
 	}
-	return t
 }
 
 // WithheldThrough adds the fingerprints of the other shards. If one does not answer, the projector

@@ -53,11 +53,8 @@ func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 // OfAll returns the tables of a ledger and of the shards of its cluster, each once, those of the
 // ledger first. A plain ledger has no shards.
 func OfAll(l *ledger.Ledger, shards ...*ledger.Ledger) (all []Tables) {
-	var seen []*ledger.Ledger
-	for _, next := range append([]*ledger.Ledger{l}, shards...) {
-		if !slices.Contains(seen, next) {
-			seen, all = append(seen, next), append(all, Of(next))
-		}
+	for _, each := range ledger.Distinct(l, shards...) {
+		all = append(all, Of(each))
 	}
 	return all
 }

@@ -169,8 +169,8 @@ func readClaims(ctx context.Context, js jetstream.JetStream, s streamio.Source, 
 	return claims, nil
 }
 
-// tellers returns the names of the streams with facts of erasures. left names the streams of which a
-// retention may have removed such facts. To open all streams for each partition would cost their square.
+// tellers returns the names of the streams with facts of erasures. left has the streams whose facts a retention
+// may have removed. To open all streams for each partition would cost their square.
 func tellers(ctx context.Context, js jetstream.JetStream) (names []string, left map[string]bool, err error) {
 	streams, err := streamio.ReadStreams(ctx, js)
 	if err == nil {

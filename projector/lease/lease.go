@@ -25,6 +25,7 @@ type Entry struct {
 	Holder  string        `json:"holder"`            // identifies one acquisition; never repeated
 	Answers string        `json:"answers,omitempty"` // the subject on which the holder answers; empty if it does not
 	Pending *ledger.Range `json:"pending,omitempty"`
+	Level   uint64        `json:"level,omitempty"` // see [Lease.Finish]; only where Owner is empty
 }
 
 var (
@@ -58,6 +59,7 @@ type Lease struct {
 	lost     bool
 	answers  *nats.Subscription // nil if nobody is answered
 
+	level  uint64 // of Finish
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 }
@@ -80,8 +82,9 @@ type Claim struct {
 	Roster *Roster // decides whether to take a free lease; nil takes every lease
 	Log    *slog.Logger
 	Failed func(step string, err error) // receives failed attempts that will be repeated; nil logs them
-	// Waits runs before each look at the lease but the first. Its error ends the wait. Nil waits for ever.
-	Waits func(context.Context) error
+	// Finished runs where another process released the lease during this wait, by [Lease.Finish] with this level.
+	// Its error ends the wait. Nil takes the lease.
+	Finished func(ctx context.Context, level uint64) error
 }
 
 // Acquire waits until the lease is released or expired, or its holder's connection is gone, and takes it
@@ -119,9 +122,16 @@ func (l *Lease) await(ctx context.Context) error {
 	var seen uint64
 	var since time.Time // when this observer first saw the revision
 	var told uint64
+	held := false // another process held the lease during this wait
 	others := newObserver(l.Claim)
 	for {
 		revision, entry, err := ReadEntry(ctx, l.KV, l.Key)
+		if err == nil && held && entry.Level > 0 && l.Finished != nil {
+			if err := l.Finished(ctx, entry.Level); err != nil {
+				return err
+			}
+		}
+		held = held || entry.Owner != "" && entry.Owner != l.Owner
 		gone := err == nil && entry.Owner != l.Owner && others.gone(ctx, entry)
 		if gone {
 			l.Roster.dismiss(ctx, entry.Owner)
@@ -160,11 +170,6 @@ func (l *Lease) await(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(others.pause()):
-		}
-		if l.Waits != nil {
-			if err := l.Waits(ctx); err != nil {
-				return err
-			}
 		}
 	}
 }
@@ -309,6 +314,10 @@ func (l *Lease) Journal(ctx context.Context, r ledger.Range) error {
 // Release releases the lease, so that another process may take it immediately.
 func (l *Lease) Release(ctx context.Context) error { return l.leaveTo(ctx, "") }
 
+// Finish makes the end of the lease say that its holder has done all work up to a sequence of the stream.
+// Call it before End.
+func (l *Lease) Finish(level uint64) { l.level = level }
+
 // endPatience is the time limit of End.
 const endPatience = 5 * time.Second
 
@@ -325,7 +334,7 @@ func (l *Lease) End(ctx context.Context, why error) {
 func (l *Lease) leaveTo(ctx context.Context, owner string) error {
 	l.cancel(nil)
 	<-l.done
-	err := l.change(ctx, func(e *Entry) { e.Owner, e.Answers = owner, "" })
+	err := l.change(ctx, func(e *Entry) { e.Owner, e.Answers, e.Level = owner, "", l.level })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.silence()
