@@ -39,6 +39,9 @@ func (r *shardRig) sameParquet(questions ...string) {
 	if rows := r.unpacked("SELECT `shard`, `uniqExact(session_id)` > 0 FROM", stdout); code != cli.ExitDone || fmt.Sprint(rows) != "[[1 1] [2 1]]" {
 		r.t.Errorf("a statement as Parquet ended with %d and has %v: %s", code, rows, stderr)
 	}
+	if _, stderr, code := r.runOn(shards, "query", "-o", "parquet", "--sql", "SELECT groupArray(event_time) AS times FROM calls"); code != cli.ExitUsage || !strings.Contains(stderr, "the column times has the type Array(DateTime64(9, 'UTC')), which cannot be encoded") {
+		r.t.Errorf("times in a list as Parquet ended with %d: %s", code, stderr)
+	}
 }
 
 // unpacked returns the rows of a statement that reads Parquet.

@@ -231,15 +231,7 @@ func TestCheckLostRuntimeIDs(t *testing.T) {
 	if err := l.Write(t.Context(), c.batch, 1); err != nil {
 		t.Fatal(err)
 	}
-	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
+	conn := embeddedtest.Connect(t, s.ClickHouseDSN())
 	for _, sql := range []string{
 		"INSERT INTO items SELECT * REPLACE ('' AS turn_id) FROM items WHERE item_id = 'item-doc'",
 		"INSERT INTO redactions SELECT * REPLACE (stream_seq + 1000 AS stream_seq) FROM redactions",

@@ -286,7 +286,7 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 			return queryExit(flags.sql, err)
 		}
 		if flags.output == "parquet" {
-			return encodeParquet(ctx, a, "", nil, rows, limits)
+			return encodeParquet(ctx, a, rows, limits)
 		}
 		return printAnswer(a, asked, rows, flags)
 	}
@@ -310,7 +310,7 @@ func queryShards(ctx context.Context, a *cli.App, shards *cluster.Ledgers, asked
 		return queryExit(asked.SQL, err)
 	}
 	if flags.output == "parquet" {
-		return encodeParquet(ctx, a, asked.SQL, bound, rows, limits)
+		return encodeParquet(ctx, a, rows, limits)
 	}
 	return printAnswer(a, asked, rows, flags)
 }
@@ -357,24 +357,12 @@ func queryParquet(ctx context.Context, a *cli.App, sql string, given map[string]
 	})
 }
 
-// encodeParquet lets one shard write the answer of all shards as Parquet. The columns have the types of the
-// statement on one machine, or those of the answer if the statement is "".
-func encodeParquet(ctx context.Context, a *cli.App, sql string, given map[string]string, rows read.Rows, limits read.Limits) error {
-	taken := false
-	err := overHTTP(ctx, a, sql, func(l read.Reader) (_ io.ReadCloser, err error) {
-		columns := rows.Columns()
-		if sql != "" {
-			if columns, err = l.Describe(ctx, sql, given, limits); err != nil {
-				return nil, err
-			}
-		}
-		taken = true
-		return l.Encode(ctx, "Parquet", columns, rows, limits)
+// encodeParquet lets one shard write the answer of all shards as Parquet, and closes the answer.
+func encodeParquet(ctx context.Context, a *cli.App, rows read.Rows, limits read.Limits) error {
+	defer rows.Close() // again, unless no shard was reached
+	return overHTTP(ctx, a, "", func(l read.Reader) (io.ReadCloser, error) {
+		return l.Encode(ctx, "Parquet", rows, limits)
 	})
-	if !taken {
-		err = errors.Join(err, rows.Close())
-	}
-	return err
 }
 
 // overHTTP prints what the server encodes.
