@@ -64,16 +64,7 @@ func install(t testing.TB, change ...string) *installation {
 
 func (in *installation) open(t testing.TB, dsn string) clickhouse.Conn {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return embeddedtest.Connect(t, dsn)
 }
 
 // project migrates the tables, projects a few events of each tenant and more, and makes the databases

@@ -79,11 +79,7 @@ func newFixtureOn(t testing.TB, natsURL string, s *embeddedtest.Servers) *fixtur
 	t.Cleanup(func() { f.ledger.Close() })
 	_, err = shadow.Of(f.ledger).Migrate(t.Context())
 	f.must(err)
-	options, err := clickhouse.ParseDSN(s.ClickHouseDSN())
-	f.must(err)
-	f.sql, err = clickhouse.Open(options)
-	f.must(err)
-	t.Cleanup(func() { f.sql.Close() })
+	f.sql = embeddedtest.Connect(t, s.ClickHouseDSN())
 	return f
 }
 

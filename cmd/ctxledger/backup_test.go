@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"filippo.io/age"
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/backup"
@@ -245,15 +245,7 @@ func TestUpgradeWhileARestoreIsInterrupted(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err == nil {
-		err = errors.Join(conn.Exec(t.Context(), "DROP VIEW turn_window"), conn.Close())
-	}
-	if err != nil {
+	if err := embeddedtest.Connect(t, found.ClickHouseDSN).Exec(t.Context(), "DROP VIEW turn_window"); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"doctor"}, {"rebuild"}} {

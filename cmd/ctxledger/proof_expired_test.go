@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/schema"
@@ -52,16 +52,7 @@ func TestProofOfExpiredContent(t *testing.T) {
 		t.Fatalf("%d events are empty, %v", n, err)
 	}
 	why(cli.ExitNotVerified, "its content has expired by the retention")
-	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sql, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sql.Close()
-	if err := sql.Exec(t.Context(), "TRUNCATE TABLE events"); err != nil {
+	if err := embeddedtest.Connect(t, found.ClickHouseDSN).Exec(t.Context(), "TRUNCATE TABLE events"); err != nil {
 		t.Fatal(err)
 	}
 	why(cli.ExitNotVerified, "the table of events does not have it")

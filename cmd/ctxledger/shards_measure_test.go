@@ -68,6 +68,9 @@ func TestShardsOfManyEvents(t *testing.T) {
 				_, err := allRows(turn.Query(t.Context(), r.plain, q, bound, read.DefaultLimits()))
 				return err
 			})
+			if onShards == 0 || onOne == 0 {
+				continue // the error is told
+			}
 			if over := onShards - onOne*3/2 - 30*time.Millisecond; over > 0 {
 				t.Logf("%s %v: %v, one machine %v: %v over the bar", q.Name, given, onShards, onOne, over)
 			}
@@ -91,14 +94,15 @@ func (r *shardRig) drain(projectors int) time.Duration {
 	return time.Since(began)
 }
 
-// fastest returns the shortest of three runs.
+// fastest returns the shortest of three runs, or 0 after an error.
 func fastest(t *testing.T, run func() error) time.Duration {
 	t.Helper()
 	var took []time.Duration
 	for range 3 {
 		began := time.Now()
 		if err := run(); err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return 0
 		}
 		took = append(took, time.Since(began))
 	}

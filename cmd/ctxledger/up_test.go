@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -80,15 +79,7 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 	if _, stderr, code := ctxledger(t, "publish", file, "--data", data); code != cli.ExitDone {
 		t.Fatalf("publish ended with %d: %s", code, stderr)
 	}
-	options, err := clickhouse.ParseDSN(found.ClickHouseDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sql, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sql.Close()
+	sql := embeddedtest.Connect(t, found.ClickHouseDSN)
 	var commits uint64 // the last that is written of a batch
 	for deadline := time.Now().Add(startPatience); commits == 0; time.Sleep(50 * time.Millisecond) {
 		if err := sql.QueryRow(t.Context(), "SELECT count() FROM commits").Scan(&commits); err != nil {

@@ -217,8 +217,8 @@ func (p plan) createTables(ctx context.Context, d *database) error {
 	return nil
 }
 
-// change alters existing tables. New tables have the effect of all changes; but where a migration that was
-// interrupted left tables of which nothing is recorded, the changes are applied to be sure.
+// change alters existing tables. New tables have the effect of all changes. An interrupted migration can leave
+// tables without a record. They get the changes, too.
 func (p plan) change(ctx context.Context, d *database) ([]string, error) {
 	if p.fresh {
 		return p.tableNames(), d.record(ctx, p.changes, nil)

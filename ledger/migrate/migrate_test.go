@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
@@ -21,16 +20,7 @@ import (
 // empty returns a connection to a new database for the test.
 func empty(t *testing.T) driver.Conn {
 	t.Helper()
-	options, err := clickhouse.ParseDSN(embeddedtest.ClickHouse(t).ClickHouseDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return embeddedtest.Connect(t, embeddedtest.ClickHouse(t).ClickHouseDSN())
 }
 
 func mustUp(t *testing.T, conn driver.Conn, r *release) []string {

@@ -163,6 +163,21 @@ func within(limit time.Duration, s *embedded.Servers, f func(context.Context, dr
 	return errors.Join(f(ctx, conn), conn.Close())
 }
 
+// Connect connects to a ClickHouse server until the test ends.
+func Connect(tb testing.TB, dsn string) driver.Conn {
+	tb.Helper()
+	options, err := clickhouse.ParseDSN(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { conn.Close() })
+	return conn
+}
+
 // inDatabase replaces the database in an address of the engine.
 func inDatabase(dsn, database string) string {
 	u, err := url.Parse(dsn)

@@ -21,15 +21,7 @@ func TestMain(m *testing.M) {
 // TestParametersKeepTheirTexts: line breaks, tabs, quotes and backslashes come back as they were.
 func TestParametersKeepTheirTexts(t *testing.T) {
 	t.Parallel()
-	options, err := clickhouse.ParseDSN(embeddedtest.ClickHouse(t).ClickHouseDSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := embeddedtest.Connect(t, embeddedtest.ClickHouse(t).ClickHouseDSN())
 	text := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("\n\t\r\\'\"`\x00\b\f{}[],N")), rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {
 		one, list := text.Draw(t, "one"), rapid.SliceOf(text).Draw(t, "list")

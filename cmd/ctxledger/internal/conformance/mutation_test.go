@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 // A mutation is a fault that one check must find. The fault is a changed event of a runtime, or a
@@ -187,16 +188,7 @@ func (i *installation) plant(t *testing.T, file string, of *trial, r *run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options, err := clickhouse.ParseDSN(i.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := clickhouse.Open(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.Exec(clickhouse.Context(t.Context(), clickhouse.WithParameters(parameters)), string(statement)); err != nil {
+	if err := embeddedtest.Connect(t, i.dsn).Exec(clickhouse.Context(t.Context(), clickhouse.WithParameters(parameters)), string(statement)); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 }
