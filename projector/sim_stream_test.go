@@ -218,22 +218,20 @@ func (j simJetStream) Stream(ctx context.Context, name string) (jetstream.Stream
 	return s, err
 }
 
-// simStreams lists the streams. The server always answers.
-type simStreams struct{ all chan *jetstream.StreamInfo }
+// simNames lists the streams. The server always answers.
+type simNames struct{ all chan string }
 
-func (j simJetStream) ListStreams(context.Context, ...jetstream.StreamListOpt) jetstream.StreamInfoLister {
-	l := simStreams{make(chan *jetstream.StreamInfo, len(j.w.streams))}
-	j.w.mu.Lock()
-	defer j.w.mu.Unlock()
+func (j simJetStream) StreamNames(context.Context, ...jetstream.StreamListOpt) jetstream.StreamNameLister {
+	l := simNames{make(chan string, len(j.w.streams))}
 	for _, s := range j.w.streams {
-		l.all <- s.info()
+		l.all <- s.name
 	}
 	close(l.all)
 	return l
 }
 
-func (l simStreams) Info() <-chan *jetstream.StreamInfo { return l.all }
-func (l simStreams) Err() error                         { return nil }
+func (l simNames) Name() <-chan string { return l.all }
+func (l simNames) Err() error          { return nil }
 
 func (j simJetStream) KeyValue(ctx context.Context, _ string) (jetstream.KeyValue, error) {
 	return simKeyValue{process: j.process}, j.call(ctx, "nats", "bucket", func(*rand.Rand) error { return nil })

@@ -25,15 +25,15 @@ import (
 // streams of the backup.
 func (w *restoring) streams(ctx context.Context) (map[string]*jetstream.StreamInfo, error) {
 	found := make(map[string]*jetstream.StreamInfo)
-	list := w.JetStream.ListStreams(ctx)
-	for info := range list.Info() {
+	infos, err := streamio.ReadInfos(ctx, w.JetStream, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
 		named := slices.ContainsFunc(w.m.Streams, func(s Stream) bool { return s.Name == info.Config.Name })
 		if named || info.Config.Metadata[streamio.IncarnationKey] != "" {
 			found[info.Config.Name] = info
 		}
-	}
-	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("list the streams: %w", err)
 	}
 	return found, nil
 }

@@ -76,20 +76,13 @@ type layout struct {
 // where a tenant has streams of its own.
 func readLayout(ctx context.Context, js jetstream.JetStream) (layout, error) {
 	l := layout{partitions: make(map[string]schema.Partitions), found: make(map[string]*jetstream.StreamInfo)}
-	list := js.ListStreams(ctx)
-	var infos []*jetstream.StreamInfo
-	for info := range list.Info() {
-		infos = append(infos, info)
-	}
-	if err := list.Err(); err != nil {
-		return l, fmt.Errorf("list the streams of events: %w", err)
+	infos, err := ReadInfos(ctx, js, holdsEvents)
+	if err != nil {
+		return l, err
 	}
 	for _, info := range infos {
 		name := info.Config.Name
-		tenant, partition, ok := schema.ParseStreamName(name)
-		if !ok {
-			continue
-		}
+		tenant, partition, _ := schema.ParseStreamName(name)
 		n, err := schema.ParsePartitions(info.Config.Metadata[schema.PartitionsKey])
 		if err != nil {
 			return l, fmt.Errorf("stream %s: %w", name, err)

@@ -41,6 +41,11 @@ func allStreams(n schema.Partitions, l layout) (names []string) {
 			names = append(names, name)
 		}
 	}
+	return append(names, otherStreams()...)
+}
+
+// otherStreams returns the names of the streams that hold no events, also those of buckets.
+func otherStreams() (names []string) {
 	for _, s := range schema.OtherStreams() {
 		names = append(names, s.Name)
 	}
@@ -180,15 +185,15 @@ func (r Replicas) String() string {
 // each stream sees it. Where most servers of the cluster do not answer, nobody knows, and the error
 // is one of the connection.
 func ReadReplicas(ctx context.Context, js jetstream.JetStream) ([]Replicas, error) {
-	l, err := readLayout(ctx, js)
-	if err == nil {
-		_, err = l.streamsOf("")
-	}
+	names, err := readNames(ctx, js, holdsEvents)
 	if err != nil {
 		return nil, err
 	}
+	if len(names) == 0 {
+		return nil, ErrNoStream
+	}
 	var list []Replicas
-	for _, name := range allStreams(l.partitions[""], l) {
+	for _, name := range append(names, otherStreams()...) {
 		stream, err := js.Stream(ctx, name)
 		var refused *jetstream.APIError
 		switch {

@@ -118,3 +118,46 @@ func TestReplicasOfOneServer(t *testing.T) {
 		t.Error(list, err)
 	}
 }
+
+// TestStreamWithoutLeader: a stream that most servers of its replicas left is without a leader. It does not count as
+// missing, although the server's list of streams lacks it.
+func TestStreamWithoutLeader(t *testing.T) {
+	t.Parallel()
+	c := embeddedtest.NewCluster(t, 5, nil)
+	js := c.JetStream()
+	if _, err := Ensure(t.Context(), js, Layout{Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	awaitReplicas(t, js, "three healthy replicas", func(r Replicas) bool { return r.Healthy() && r.Want == 3 })
+	stream, _, err := OpenStream(t.Context(), js, schema.EventStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := []string{stream.CachedInfo().Cluster.Leader, stream.CachedInfo().Cluster.Replicas[0].Name}
+	for _, n := range c.Nodes {
+		if slices.Contains(away, n.Name) {
+			n.Kill()
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err := ReadStreams(t.Context(), js); errors.Is(err, ErrNoStream) {
+			t.Fatal(err)
+		}
+		list, err := ReadReplicas(t.Context(), js)
+		if err == nil && slices.ContainsFunc(list, func(r Replicas) bool { return r.Stream == schema.EventStream && r.Leader == "" }) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the stream has a leader: %v %v", list, err)
+		}
+	}
+	for _, n := range c.Nodes {
+		if slices.Contains(away, n.Name) {
+			n.Start()
+		}
+	}
+	awaitReplicas(t, js, "healthy again", Replicas.Healthy)
+	if list, err := ReadStreams(t.Context(), js); err != nil || len(list) != 1 {
+		t.Error(list, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // stream is the configuration and the state of a stream, without its description and metadata.
@@ -55,16 +56,18 @@ type consumer struct {
 // Streams reads the streams of the account and their consumers.
 func Streams(ctx context.Context, js jetstream.JetStream) (any, error) {
 	var list []stream
-	lister := js.ListStreams(ctx)
-	for info := range lister.Info() {
+	infos, err := streamio.ReadInfos(ctx, js, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
 		s := streamOf(info)
-		var err error
 		if s.Consumers, err = consumersOf(ctx, js, s.Name); err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
-	return list, lister.Err()
+	return list, nil
 }
 
 func streamOf(info *jetstream.StreamInfo) stream {

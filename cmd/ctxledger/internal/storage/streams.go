@@ -24,16 +24,16 @@ func ReadStreams(ctx context.Context, js jetstream.JetStream) (list []Stream, ac
 	if err != nil {
 		return nil, account, err
 	}
-	lister := js.ListStreams(ctx)
-	for info := range lister.Info() {
+	infos, err := streamio.ReadInfos(ctx, js, nil)
+	if err != nil {
+		return nil, account, err
+	}
+	for _, info := range infos {
 		s, err := readStream(ctx, js, info, policy)
 		if err != nil {
 			return nil, account, err
 		}
 		list = append(list, s)
-	}
-	if err := lister.Err(); err != nil {
-		return nil, account, fmt.Errorf("list the streams: %w", err)
 	}
 	slices.SortFunc(list, func(a, b Stream) int {
 		if a.Bytes != b.Bytes {
