@@ -31,8 +31,8 @@ type assembly struct {
 	decoding    time.Duration
 }
 
-// begin returns an empty assembly. begin uses the buffers of a committed batch where there is one.
-func (b *builder) begin(ctx context.Context) (*assembly, error) {
+// begin returns an empty assembly. begin uses the memory of rows, which may be nil, or of another committed batch.
+func (b *builder) begin(ctx context.Context, rows *ledger.Batch) (*assembly, error) {
 	if b.seen.Full() {
 		if err := b.awaitCommits(ctx); err != nil {
 			return nil, err
@@ -52,12 +52,16 @@ func (b *builder) begin(ctx context.Context) (*assembly, error) {
 	}
 	a := &assembly{sums: sha256.New(), fresh: leak.NewValues(b.withheld.Keys)}
 	a.firsts = make(firsts, b.firsts)
-	select {
-	case a.rows = <-b.free:
-		a.rows.Reset(ledger.Range{})
-	default:
-		a.rows = ledger.NewBatch(b.model)
+	if rows == nil {
+		select {
+		case rows = <-b.free:
+		default:
+			a.rows = ledger.NewBatch(b.model)
+			return a, nil
+		}
 	}
+	rows.Reset(ledger.Range{})
+	a.rows = rows
 	return a, nil
 }
 
@@ -276,7 +280,7 @@ func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 
 // assemble makes a batch of messages.
 func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (batch, error) {
-	a, err := b.begin(ctx)
+	a, err := b.begin(ctx, nil)
 	if err != nil {
 		return batch{}, err
 	}

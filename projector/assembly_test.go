@@ -37,7 +37,7 @@ func TestPartsOfABatchAreOneBatch(t *testing.T) {
 		for _, v := range projectortest.Withheld(t, projectortest.Secret) {
 			p.withheld.Learn(v)
 		}
-		a, err := p.begin(t.Context())
+		a, err := p.begin(t.Context(), nil)
 		f.must(err)
 		for first := 0; first < len(messages); first += n {
 			f.must(p.add(t.Context(), a, messages[first:min(first+n, len(messages))]))
@@ -79,7 +79,7 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.withheld, p.seen = leak.NewValues(keys), identity.New(1<<20)
-		a, err := p.begin(t.Context())
+		a, err := p.begin(t.Context(), nil)
 		for part := range slices.Chunk(messages, n) {
 			if err == nil {
 				err = p.add(t.Context(), a, part)

@@ -21,8 +21,8 @@ type batch struct {
 	grown   bool // the batch holds a turn; see turns
 }
 
-// land releases a batch that is committed. Only batches without a turn are used again. The streams of a
-// fleet would otherwise keep a batch of the full size each.
+// land releases a batch that is committed. The memory of a batch with a turn goes to the next turn: the streams of
+// a fleet would otherwise keep a batch of the full size each.
 func (b batch) land() {
 	close(b.landed)
 	if b.grown {

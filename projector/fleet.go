@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
@@ -54,9 +55,10 @@ const minBatchMessages, minBatchBytes = 1000, 1 << 20
 // of the limits. A stream with more messages than that takes one of maxTurns turns, and then its batch may have
 // the full size. An insert costs ClickHouse about the same for one row and for some thousand: sixteen streams that
 // are behind would otherwise cost several times as much as one. The streams take turns in the order in which they
-// ask. A turn ends when its batch is committed, or when the projector starts again after an error.
+// ask. A turn ends when its batch is committed, or when the projector starts again after an error. The next batch
+// with a turn uses the memory of that batch.
 type turns struct {
-	taken   chan struct{} // has room for maxTurns
+	free    chan *ledger.Batch // the turns that nobody has, each with a batch for reuse or nil
 	streams int
 }
 
@@ -67,7 +69,11 @@ func newTurns(streams int) *turns {
 	if streams == 1 {
 		return nil
 	}
-	return &turns{make(chan struct{}, maxTurns), streams}
+	t := &turns{make(chan *ledger.Batch, maxTurns), streams}
+	for range maxTurns {
+		t.free <- nil
+	}
+	return t
 }
 
 // part returns the limits of a batch without a turn.

@@ -189,10 +189,15 @@ func TestFleetUntilCaughtUp(t *testing.T) {
 	if s := fleet.Status(); s.Events != 400 || s.Committed != 400 {
 		t.Errorf("%+v", s)
 	}
+	kv, err := lease.OpenBucket(t.Context(), f.js)
+	f.must(err)
+	if _, err := kv.Get(t.Context(), redactionsKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("streams without commits told of redactions, and the others loaded the fingerprints again: %v", err)
+	}
 }
 
 // TestFleetTakesTurns: streams that are behind have few large batches instead of many small ones. A batch that
-// fails gives its turn back.
+// fails gives its turn back, and one that is committed its memory, too.
 func TestFleetTakesTurns(t *testing.T) {
 	t.Parallel()
 	const n, sessions, items, full = 4, 60, 400, 2 * minBatchMessages
@@ -207,8 +212,11 @@ func TestFleetTakesTurns(t *testing.T) {
 	f.must(fleet.Run(t.Context()))
 	f.exactly(sessions, items)
 	large := f.count(fmt.Sprintf("SELECT uniqExact(incarnation) FROM commits FINAL WHERE messages = %d", full))
-	if large < n || fails.left > 0 || len(fleet.turns.taken) > 0 {
-		f.t.Errorf("%d streams have large batches, %d writes did not fail, %d turns are left", large, fails.left, len(fleet.turns.taken))
+	if large < n || fails.left > 0 || len(fleet.turns.free) < maxTurns {
+		f.t.Errorf("%d streams have large batches, %d writes did not fail, %d turns are taken", large, fails.left, maxTurns-len(fleet.turns.free))
+	}
+	if first, second := <-fleet.turns.free, <-fleet.turns.free; first == nil && second == nil {
+		f.t.Error("no turn has the memory of a batch")
 	}
 }
 

@@ -38,6 +38,10 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 		if err != nil {
 			return err
 		}
+		heard, err := b.siblings.revision(ctx) // before the load, which may lack a redaction of a later revision
+		if err != nil {
+			return err
+		}
 		values, err := b.store.WithheldThrough(ctx, b.source.Incarnation, b.committed.Load(), revoked...)
 		if err == nil {
 			err = b.placed(ctx) // else the redactions of a stream may have left the shards that were asked
@@ -45,7 +49,7 @@ func (b *builder) loadWithheld(ctx context.Context, revoked ...privacy.Redaction
 		if err != nil {
 			return err
 		}
-		b.withheld = leak.NewValues(keys)
+		b.siblings.heard, b.withheld = heard, leak.NewValues(keys)
 		maps.DeleteFunc(b.unknown, func(k leak.UnknownKey, _ bool) bool { return keys.Has(k.Tenant, k.ID) })
 		b.noteUnknown(values)
 		if b.later = nil; b.rebuild != nil {

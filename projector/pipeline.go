@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
@@ -55,7 +56,7 @@ func (l *pipeline) run(ctx context.Context, next uint64) error {
 	for range parts { // and the reader
 	}
 	for l.taken.Load() > 0 {
-		l.give()
+		l.give(nil)
 	}
 	for _, other := range []error{buildErr, readErr} {
 		if err == nil {
@@ -76,10 +77,11 @@ func hand[T any](ctx context.Context, to chan<- T, value T) error {
 }
 
 // part is some messages of a batch. end marks the last part. grown tells of the last part whether the
-// batch holds a turn.
+// batch holds a turn. rows of the first part is a batch for reuse, or nil.
 type part struct {
 	messages   []*streamio.Message
 	end, grown bool
+	rows       *ledger.Batch
 }
 
 // partMessages is the number of messages that are read before they are built.
@@ -107,16 +109,26 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
 // limit of messages, of bytes or of time. In a fleet the limits are the stream's part, until the batch
-// takes a turn. The time limit does not apply while the stream has more messages than the batch has
-// taken; with a turn, while it has any. The limit does not apply while an earlier batch is written,
-// because a finished batch would only wait. Without messages readBatch waits for a second.
+// takes a turn. A batch begins with a turn if the stream is known to be behind. The time limit does not
+// apply while the stream has more messages than the batch has taken; with a turn, while it has any. The
+// limit does not apply while an earlier batch is written, because a finished batch would only wait. Without
+// messages readBatch waits for a second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	full := streamio.Limits{
 		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),
 		Linger: l.config.Linger,
 	}
-	limits := l.turns.part(full)
-	grown := false
+	limits, more := l.turns.part(full), l.turns.more(full)
+	behind := func(messages int) bool { return more.Messages > 0 && l.in.More() >= uint64(messages+minBatchMessages) }
+	var rows *ledger.Batch
+	grown := behind(limits.Messages)
+	if grown {
+		var err error
+		if rows, err = l.take(ctx); err != nil {
+			return next, err
+		}
+		limits = full
+	}
 	idle := time.Second
 	var began time.Time
 	for taken := 0; ; {
@@ -127,6 +139,9 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 			return next, err
 		}
 		if len(messages) == 0 && taken == 0 {
+			if grown {
+				l.give(rows)
+			}
 			return next, l.in.Check(ctx)
 		}
 		if taken == 0 {
@@ -156,17 +171,17 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 		end := expired != nil || beyond > 0 || l.in.Cut() || !inTime
 		grow := false
 		if limits.Messages <= 0 || limits.Bytes <= 0 {
-			grow = !end && !grown && l.in.More() >= minBatchMessages && l.turns.more(full).Messages > 0
+			grow = !end && !grown && behind(0)
 			end = !grow
 		}
-		if err := hand(ctx, out, part{kept, end, grown}); err != nil {
+		if err := hand(ctx, out, part{kept, end, grown, rows}); err != nil {
 			return next, err
 		}
+		rows = nil
 		if grow {
-			if err := l.take(ctx); err != nil {
+			if _, err := l.take(ctx); err != nil { // the batch has memory of its own already
 				return next, err
 			}
-			more := l.turns.more(full)
 			limits.Messages, limits.Bytes = limits.Messages+more.Messages, limits.Bytes+more.Bytes
 			grown, began = true, time.Now()
 		}
@@ -176,19 +191,21 @@ func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) 
 	}
 }
 
-// take waits for a turn.
-func (l *pipeline) take(ctx context.Context) error {
-	err := hand(ctx, l.turns.taken, struct{}{})
-	if err == nil {
+// take waits for a turn, and returns the batch that comes with it.
+func (l *pipeline) take(ctx context.Context) (*ledger.Batch, error) {
+	select {
+	case rows := <-l.turns.free:
 		l.taken.Add(1)
+		return rows, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return err
 }
 
-// give returns a turn.
-func (l *pipeline) give() {
+// give returns a turn, with a batch for reuse or nil.
+func (l *pipeline) give(rows *ledger.Batch) {
 	l.taken.Add(-1)
-	<-l.turns.taken
+	l.turns.free <- rows
 }
 
 // upTo returns the messages up to a sequence, and the sequence of the first message after it. Both are
@@ -233,7 +250,7 @@ func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- b
 	for some := range parts {
 		if a == nil {
 			var err error
-			if a, err = l.builder.begin(ctx); err != nil {
+			if a, err = l.builder.begin(ctx, some.rows); err != nil {
 				return err
 			}
 		}
@@ -243,16 +260,21 @@ func (l *pipeline) buildAll(ctx context.Context, parts <-chan part, out chan<- b
 		if !some.end {
 			continue
 		}
-		if a.messages > 0 {
-			a.grown = some.grown
-			made, err := l.builder.complete(ctx, a)
-			if err != nil {
-				return err
+		if a.messages == 0 {
+			if some.grown {
+				l.give(a.rows)
+				a = nil
 			}
-			a = nil
-			if err := hand(ctx, out, l.builder.depart(made)); err != nil {
-				return err
-			}
+			continue
+		}
+		a.grown = some.grown
+		made, err := l.builder.complete(ctx, a)
+		if err != nil {
+			return err
+		}
+		a = nil
+		if err := hand(ctx, out, l.builder.depart(made)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -277,8 +299,11 @@ func (l *pipeline) writeAll(ctx context.Context, ready <-chan batch) error {
 				err = l.writer.write(ctx, b)
 				l.writing.Store(false)
 				l.pace.took(time.Since(began))
-				if b.grown {
-					l.give()
+				switch {
+				case b.grown && err == nil:
+					l.give(b.rows)
+				case b.grown:
+					l.give(nil) // an insert that failed may still use the memory
 				}
 			}
 		case <-idle.C:

@@ -268,8 +268,10 @@ func (p *Projector) follow(ctx context.Context) error {
 		return err
 	}
 	p.succeeded()
-	if err := p.tellSiblings(ctx); err != nil {
-		return err
+	if p.last.Last > 0 {
+		if err := p.tellSiblings(ctx); err != nil {
+			return err
+		}
 	}
 	next := p.committed.Load() + 1
 	in, err := p.source.NewReader(ctx, next)

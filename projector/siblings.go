@@ -106,23 +106,29 @@ func (s *siblings) brought(incarnation uuid.UUID) bool {
 	return slices.Contains(s.incarnations, incarnation)
 }
 
-// news reports whether a redaction was committed since the last call.
+// news reports whether a redaction was committed since the fingerprints were loaded.
 func (s *siblings) news(ctx context.Context) (bool, error) {
 	if !s.several || time.Since(s.listened) < listenEvery {
 		return false, nil
 	}
 	s.listened = time.Now()
-	var revision uint64
+	revision, err := s.revision(ctx)
+	return revision != s.heard, err
+}
+
+// revision returns the revision of the key, and 0 if no redaction was committed.
+func (s *siblings) revision(ctx context.Context) (uint64, error) {
+	if !s.several {
+		return 0, nil
+	}
 	entry, err := s.kv.Get(ctx, s.key())
 	switch {
-	case err == nil:
-		revision = entry.Revision()
-	case !errors.Is(err, jetstream.ErrKeyNotFound):
-		return false, fmt.Errorf("look for redactions of other streams: %w", err)
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("look for redactions of other streams: %w", err)
 	}
-	changed := revision != s.heard
-	s.heard = revision
-	return changed, nil
+	return entry.Revision(), nil
 }
 
 // tell notifies the siblings of a committed redaction.
@@ -139,7 +145,6 @@ func (s *siblings) tell(ctx context.Context) error {
 // hearSiblings loads the fingerprints again when another projector has committed redactions.
 // The goroutine that builds batches calls it.
 func (b *builder) hearSiblings(ctx context.Context) error {
-	heard := b.siblings.heard
 	var news bool
 	err := b.persist(ctx, "look for redactions", func() (err error) {
 		news, err = b.siblings.news(ctx)
@@ -148,17 +153,14 @@ func (b *builder) hearSiblings(ctx context.Context) error {
 	if err != nil || !news {
 		return err
 	}
-	if err = b.awaitCommits(ctx); err == nil {
-		err = b.loadWithheld(ctx)
+	if err := b.awaitCommits(ctx); err != nil {
+		return err
 	}
-	if err != nil {
-		b.siblings.heard = heard
-	}
-	return err
+	return b.loadWithheld(ctx)
 }
 
-// tellSiblings runs after a commit of redactions. tellSiblings also runs at every start, because an
-// earlier projector may have ended between the two steps.
+// tellSiblings runs after a commit of redactions. tellSiblings also runs at every start on a ledger with commits
+// of the stream, because an earlier projector may have ended between the two steps.
 func (s *shared) tellSiblings(ctx context.Context) error {
 	return s.persist(ctx, "tell of redactions", func() error { return s.siblings.tell(ctx) })
 }

@@ -64,7 +64,7 @@ func (s *Source) NewReader(ctx context.Context, from uint64) (*Reader, error) {
 		}
 		return 1
 	})
-	return &Reader{source: s, consumer: consumer, messages: messages, gone: s.Absent[at:], last: max(from, 1) - 1}, nil
+	return &Reader{source: s, consumer: consumer, messages: messages, gone: s.Absent[at:], last: max(from, 1) - 1, pending: consumer.CachedInfo().NumPending}, nil
 }
 
 // More returns the number of messages in the stream after the latest.
