@@ -16,14 +16,21 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// TestShardsOfManyEvents compares two shards with one machine: the rate of a drain with two projectors, all
-// answers, and what each query costs. CTXLEDGER_MEASURE is the number of events, such as 2000000.
+// TestShardsOfManyEvents compares shards with one machine: the rate of a drain with two projectors, all
+// answers, packs, and what each query costs. CTXLEDGER_MEASURE is the number of events, such as 2000000, and
+// CTXLEDGER_SHARDS the number of shards, 2 without it.
 func TestShardsOfManyEvents(t *testing.T) {
 	events, err := strconv.Atoi(os.Getenv("CTXLEDGER_MEASURE"))
 	if err != nil || events < 1000 {
 		t.Skip("measures: set CTXLEDGER_MEASURE to a number of events")
 	}
-	r := newShardRig(t, 2)
+	n := 2
+	if text := os.Getenv("CTXLEDGER_SHARDS"); text != "" {
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newShardRig(t, n)
 	r.must("migrate", "--cluster", embeddedtest.ClusterName)
 	r.must("bench", "seed", "--events", strconv.Itoa(events))
 	shards := r.drain(2)
@@ -34,7 +41,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 		n, _ := digests(t, []*ledger.Ledger{l}, "events")
 		rows += int(n)
 	}
-	t.Logf("two shards: %d events in %v, %.0f a second", rows, shards, float64(rows)/shards.Seconds())
+	t.Logf("%d shards: %d events in %v, %.0f a second", n, rows, shards, float64(rows)/shards.Seconds())
 
 	one := standaloneRig(t)
 	one.must("migrate")
@@ -44,6 +51,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 
 	places := r.places(all, 1)
 	t.Logf("%d rows of answers are equal", r.sameAnswers(all, queries.All(), places))
+	r.packs(places...)
 	for _, q := range queries.All() {
 		how, ok := q.Merge()
 		if !ok {
