@@ -176,6 +176,7 @@ var (
 		check_conservation_of check_injected_without_assembly_of check_redaction_reintroduced_of check_lost_runtime_ids_of
 		check_sequence_gaps_of check_unsealed_scopes_of check_reasoning_reinjected_of check_compaction_dropped_open_gap_of
 		built_in_models price_list limit_list model_limits model_prices model_rates call_costs cache_bill call_layers`)
-	// sharedTables have no tenant. All definers may read them.
-	sharedTables = []string{"prices", "limits"}
+	// sharedTables have no tenant. All definers may read them. The last two are on a cluster only: a reader
+	// of one shard needs them to find the others.
+	sharedTables = []string{"prices", "limits", "cluster_shards", "cluster_moves"}
 )

@@ -70,6 +70,7 @@ func TestPartitionMoves(t *testing.T) {
 		t.Errorf("only %d answers", m.right.Load())
 	}
 	m.sameAsOneMachine()
+	m.keepsShard()
 	m.stillWithholds()
 	if kills > 2 {
 		m.waitsForNoOther() // takes as long as a lease lasts
@@ -140,14 +141,7 @@ func newMoves(t *testing.T) *moves {
 // addShard gives the first two servers the list of three shards, and migrates. The map stays.
 func (m *moves) addShard() {
 	m.t.Helper()
-	for i, s := range m.shards[:2] {
-		path := filepath.Join(filepath.Dir(s.BackupsDir()), "config.d", "cluster.xml")
-		if err := os.WriteFile(path, []byte(embeddedtest.ShardConfig(i+1, m.ports)), 0o600); err != nil {
-			m.t.Fatal(err)
-		}
-		m.killEngine(i)
-	}
-	m.await("the engines are back", m.enginesAnswer)
+	m.configure(m.ports)
 	out := m.must("migrate", "--cluster", embeddedtest.ClusterName)
 	if !strings.Contains(out, "copied prices and limits from shard 1 ") || strings.Contains(out, "assigned") {
 		m.t.Errorf("migrate printed %s", out)
@@ -166,6 +160,38 @@ func (m *moves) addShard() {
 	if len(m.seeded) < 4 {
 		m.t.Fatalf("only %d sessions: %v", len(m.seeded), m.seeded)
 	}
+}
+
+// configure gives the first two servers a list of shards.
+func (m *moves) configure(ports []int) {
+	m.t.Helper()
+	for i, s := range m.shards[:2] {
+		path := filepath.Join(filepath.Dir(s.BackupsDir()), "config.d", "cluster.xml")
+		if err := os.WriteFile(path, []byte(embeddedtest.ShardConfig(i+1, ports)), 0o600); err != nil {
+			m.t.Fatal(err)
+		}
+		m.killEngine(i)
+	}
+	m.await("the engines are back", m.enginesAnswer)
+}
+
+// keepsShard takes the third shard, which has a partition, out of the lists of the others. That is refused,
+// and all shards still answer.
+func (m *moves) keepsShard() {
+	m.t.Helper()
+	if now, err := shardmap.Read(m.t.Context(), m.js); err != nil || now.Shards[0] != 3 {
+		m.moveUnder(3, 0)
+	}
+	before := m.must("query", "sessions", "-o", "csv")
+	m.configure(m.ports[:2])
+	if stdout, stderr, code := m.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || stdout != "" ||
+		!strings.Contains(stderr, "knows shard 3 at 127.0.0.1:") || !strings.Contains(stderr, "its sessions would be missing") {
+		m.t.Errorf("migrate without shard 3 ended with %d: %s%s", code, stdout, stderr)
+	}
+	if after := m.must("query", "sessions", "-o", "csv"); after != before {
+		m.t.Errorf("the sessions are\n%s\nand were\n%s", after, before)
+	}
+	m.must("project", "--until-caught-up")
 }
 
 // prices writes a file with prices.

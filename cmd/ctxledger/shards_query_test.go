@@ -255,6 +255,7 @@ func TestQueryOnACluster(t *testing.T) {
 	r.sameErasures(places[0], places[2])
 	r.sameChecks()
 	r.sameTail(places[0], places[2])
+	r.waitForMoves(places[0])
 	r.doctorLooksAtAllShards()
 	tail, _ := r.follow("--quarantined")
 	if err := r.shards[1].Close(); err != nil {

@@ -46,6 +46,37 @@ func (r *shardRig) sameTail(first, second place) {
 	}
 }
 
+// waitForMoves: tail and storage show nothing while the rows of a partition are on two shards or on none.
+func (r *shardRig) waitForMoves(in place) {
+	r.t.Helper()
+	all := r.ledgers()
+	tail, lines := r.follow("--session", in.session)
+	path := filepath.Join(r.data, "moving")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(logItem("while-moving", "log_item_id")), `"s-1"`, `"`+in.session+`"`, 1)), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := all.BeginMove(r.t.Context(), 1, 2, 1); err != nil {
+		r.t.Fatal(err)
+	}
+	storage := r.command("storage").begin(r.t)
+	r.must("publish", path)
+	r.must("project", "--until-caught-up")
+	r.must("shards", "list")
+	if strings.Contains(lines.String(), "while-moving") || storage.ended() {
+		r.t.Errorf("tail or storage did not wait: %v\n%s", storage.ended(), lines)
+	}
+	if err := all.EndMove(r.t.Context(), 1, 2, 1); err != nil {
+		r.t.Fatal(err)
+	}
+	until(r.t, "tail goes on after the move", func() bool { return strings.Contains(lines.String(), "while-moving") })
+	if code := storage.code(r.t, time.Minute); code != cli.ExitDone {
+		r.t.Errorf("storage ended with %d: %s", code, &storage.stderr)
+	}
+	if err := tail.Process.Signal(os.Interrupt); err != nil || tail.code(r.t, time.Minute) != cli.ExitDone {
+		r.t.Errorf("tail: %v %s", err, &tail.stderr)
+	}
+}
+
 // follow starts tail, and returns after it has shown the newest facts.
 func (r *shardRig) follow(args ...string) (*program, *followerText) {
 	r.t.Helper()

@@ -73,6 +73,24 @@ func (all *Ledgers) Still(ctx context.Context, was Layout) error {
 	return err
 }
 
+// Settled runs a read of the shards, again if a partition has moved meanwhile. It waits while one moves, as
+// Layout does. Errors: those of read, of Layout and of Still, but not [ErrMoved].
+func (all *Ledgers) Settled(ctx context.Context, read func() error) error {
+	for {
+		before, err := all.Layout(ctx)
+		if err != nil {
+			return err
+		}
+		failed := read()
+		if err := all.Still(ctx, before); errors.Is(err, ErrMoved) {
+			continue
+		} else if failed == nil {
+			return err
+		}
+		return failed
+	}
+}
+
 // Stale reports whether an earlier call found that the list of the shards has changed.
 func (all *Ledgers) Stale() bool { return all.stale.Load() }
 

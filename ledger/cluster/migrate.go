@@ -29,6 +29,8 @@ var ErrCluster = errors.New("the cluster cannot be used, and nothing was changed
 //     what the others have.
 //  3. The definitions of all servers are compared. A new shard gets the prices and limits of another.
 //  4. Each shard gets its membership; see the package comment.
+//  5. [Migration.Readers] makes the databases of tenants' readers. It comes before the map from partitions to
+//     shards, so a reader that knows one server finds no rows on another.
 //
 // It may be repeated, also after an interruption.
 type Migration struct {
@@ -104,6 +106,42 @@ func (m *Migration) Run(ctx context.Context, told func(what string)) error {
 		own := Membership{Cluster: m.cluster, Own: m.shards[i].Number, Version: migrate.Latest(), Shards: m.shards}
 		if err := record(ctx, &own, m.shards[i], hosts, told); err != nil {
 			return fmt.Errorf("%s: %w", m.shards[i], err)
+		}
+	}
+	return nil
+}
+
+// CheckReaders returns [ErrCluster] unless every server has a user for the rows of each tenant. It changes
+// nothing.
+func (m *Migration) CheckReaders(ctx context.Context, tenants []string) error {
+	for _, h := range slices.Concat(m.hosts...) {
+		if err := migrate.CheckDefiners(ctx, h.system.SQL(files).Conn, tenants...); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrCluster, h.at, err)
+		}
+	}
+	return nil
+}
+
+// Readers makes the databases of tenants' readers on every server, after Run; see [migrate.Readers]. A
+// tenant with a database on one server gets it on all, because a reader asks all shards.
+func (m *Migration) Readers(ctx context.Context, tenants []string, told func(string)) error {
+	hosts := slices.Concat(m.hosts...)
+	for _, h := range hosts {
+		own, err := migrate.ReaderTenants(ctx, h.ledger.SQL(files).Conn)
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.at, err)
+		}
+		tenants = append(tenants, own...)
+	}
+	slices.Sort(tenants)
+	tenants = slices.Compact(tenants)
+	for _, h := range hosts {
+		made, err := shadow.Of(h.ledger).Readers(ctx, tenants...)
+		for _, name := range made {
+			told(fmt.Sprintf("made the database %s on %s", name, h.at))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.at, err)
 		}
 	}
 	return nil

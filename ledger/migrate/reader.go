@@ -24,6 +24,16 @@ var ErrNoDefiner = errors.New("the server has no user for the tenant's rows")
 // view for each.
 var readerTables = strings.Fields("calls decisions events items log_items missing placements prices redactions replacements retold windows")
 
+// The readers of a cluster also need these tables of a shard. Without clusterRecords, a reader would take
+// one shard for the whole. Statements that merge answers read clusterTables.
+var (
+	clusterRecords = strings.Fields("cluster_moves cluster_shards")
+	clusterTables  = strings.Fields("quarantine reintroductions scopes")
+)
+
+// materialized are columns that * leaves out, by table. Those statements also read them.
+var materialized = map[string]string{"events": "declaration"}
+
 // Readers makes the databases of the readers of tenants, and renews the existing ones after a
 // change of a view. Such a database has one view for each view of the ledger, and one for each
 // table that a named query reads. The definer of the views is the user rows_<tenant>, which has
@@ -34,39 +44,36 @@ var readerTables = strings.Fields("calls decisions events items log_items missin
 // notice. An interrupted call is finished by the next. Errors: [ErrNoDefiner], or an error of the
 // server. One tenant's error does not stop the others.
 func Readers(ctx context.Context, conn driver.Conn, tenants ...string) ([]string, error) {
-	var own string
-	var existing, digests, users []string
-	if err := conn.QueryRow(ctx, statement("readers"), clickhouse.Named("mark", chsql.ReaderDatabase("", ""))).Scan(&own, &existing, &digests); err != nil {
-		return nil, fmt.Errorf("list the databases of readers: %w", err)
+	found, err := readReaders(ctx, conn)
+	if err != nil {
+		return nil, err
 	}
-	if chsql.IsReaderDatabase(own) {
-		return nil, fmt.Errorf("the database %s is of a tenant's reader: use the address of the ledger", own)
-	}
-	digest := current().readerDigest()
-	for i, name := range existing {
-		if tenant := strings.TrimPrefix(name, chsql.ReaderDatabase(own, "")); digests[i] != digest && !slices.Contains(tenants, tenant) {
+	digest := current().readerDigest(found.records)
+	for i, tenant := range found.tenants() {
+		if found.digests[i] != digest && !slices.Contains(tenants, tenant) {
 			tenants = append(tenants, tenant)
 		}
 	}
 	if len(tenants) == 0 {
 		return nil, nil
 	}
-	if err := conn.QueryRow(ctx, statement("definers")).Scan(&users); err != nil {
-		return nil, fmt.Errorf("list the users of the server: %w", err)
+	users, err := definers(ctx, conn)
+	if err != nil {
+		return nil, err
 	}
 	var renewed []string
 	var failed []error
 	for _, tenant := range tenants {
-		name := chsql.ReaderDatabase(own, tenant)
-		at := slices.Index(existing, name)
-		if at >= 0 && digests[at] == digest {
+		name := chsql.ReaderDatabase(found.own, tenant)
+		at := slices.Index(found.existing, name)
+		if at >= 0 && found.digests[at] == digest {
 			continue
 		}
-		if !slices.Contains(users, "rows_"+tenant) {
-			failed = append(failed, fmt.Errorf("%w %s: write the configuration of ClickHouse with `ctxledger deploy clickhouse --tenant %s`, restart the server, and run it again", ErrNoDefiner, tenant, tenant))
+		if err := checkDefiner(users, tenant); err != nil {
+			failed = append(failed, err)
 			continue
 		}
-		r := readerDatabase{conn: conn, ledger: own, name: name, tenant: tenant}
+		r := readerDatabase{conn: conn, ledger: found.own, name: name, tenant: tenant, records: found.records}
 		if err := r.make(ctx, current(), digest); err != nil {
 			failed = append(failed, fmt.Errorf("make the database %s: %w", name, err))
 			if at < 0 { // nothing half done
@@ -79,8 +86,64 @@ func Readers(ctx context.Context, conn driver.Conn, tenants ...string) ([]string
 	return renewed, errors.Join(failed...)
 }
 
-// readerDigest covers everything that the databases of readers are made from.
-func (r *release) readerDigest() string {
+// ReaderTenants returns the tenants whose reader has a database.
+func ReaderTenants(ctx context.Context, conn driver.Conn) ([]string, error) {
+	found, err := readReaders(ctx, conn)
+	return found.tenants(), err
+}
+
+// CheckDefiners returns [ErrNoDefiner] unless the server has a user for the rows of each tenant.
+func CheckDefiners(ctx context.Context, conn driver.Conn, tenants ...string) error {
+	users, err := definers(ctx, conn)
+	for _, tenant := range tenants {
+		if err == nil {
+			err = checkDefiner(users, tenant)
+		}
+	}
+	return err
+}
+
+func checkDefiner(users []string, tenant string) error {
+	if slices.Contains(users, "rows_"+tenant) {
+		return nil
+	}
+	return fmt.Errorf("%w %s: write the configuration of ClickHouse with `ctxledger deploy clickhouse --tenant %s`, restart the server, and run it again", ErrNoDefiner, tenant, tenant)
+}
+
+func definers(ctx context.Context, conn driver.Conn) (users []string, err error) {
+	if err := conn.QueryRow(ctx, statement("definers")).Scan(&users); err != nil {
+		return nil, fmt.Errorf("list the users of the server: %w", err)
+	}
+	return users, nil
+}
+
+// readers are the databases of readers next to a ledger.
+type readers struct {
+	own               string   // the ledger's database
+	existing, digests []string // of readers
+	records           []string // those of clusterRecords that the ledger has; none for a plain ledger
+}
+
+func readReaders(ctx context.Context, conn driver.Conn) (r readers, err error) {
+	if err := conn.QueryRow(ctx, statement("readers"), clickhouse.Named("mark", chsql.ReaderDatabase("", "")), clickhouse.Named("records", clusterRecords)).Scan(&r.own, &r.existing, &r.digests, &r.records); err != nil {
+		return r, fmt.Errorf("list the databases of readers: %w", err)
+	}
+	if chsql.IsReaderDatabase(r.own) {
+		return r, fmt.Errorf("the database %s is of a tenant's reader: use the address of the ledger", r.own)
+	}
+	return r, nil
+}
+
+func (r readers) tenants() (list []string) {
+	for _, name := range r.existing {
+		list = append(list, strings.TrimPrefix(name, chsql.ReaderDatabase(r.own, "")))
+	}
+	return list
+}
+
+// readerDigest covers everything that the databases of readers are made from. records are the tables of
+// [readers].
+func (r *release) readerDigest(records []string) string {
 	h := sha256.New()
 	for _, t := range r.tables {
 		fmt.Fprintln(h, t.name, t.statement)
@@ -89,6 +152,9 @@ func (r *release) readerDigest() string {
 		fmt.Fprintln(h, d.name, d.digest)
 	}
 	fmt.Fprintln(h, r.views, readerTables)
+	if len(records) > 0 {
+		fmt.Fprintln(h, records, clusterTables, materialized)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -96,6 +162,7 @@ func (r *release) readerDigest() string {
 type readerDatabase struct {
 	conn                 driver.Conn
 	ledger, name, tenant string
+	records              []string // see readers
 }
 
 // make makes or replaces every view. The comment of the database, written last, is the digest.
@@ -112,8 +179,19 @@ func (d readerDatabase) make(ctx context.Context, r *release, digest string) err
 		}
 		g.Go(func() error { return d.view(ctx, v, from) })
 	}
-	for _, name := range readerTables {
-		g.Go(func() error { return d.view(ctx, View{Name: name}, quote(d.ledger)+"."+name+" FINAL") })
+	tables, more := readerTables, map[string]string(nil)
+	if len(d.records) > 0 {
+		tables, more = slices.Concat(readerTables, clusterTables), materialized
+	}
+	for _, name := range d.records {
+		g.Go(func() error { return d.view(ctx, View{Name: name}, quote(d.ledger)+"."+name) })
+	}
+	for _, name := range tables {
+		from := quote(d.ledger) + "." + name + " FINAL"
+		if column := more[name]; column != "" {
+			from = "(SELECT *, " + column + " FROM " + from + ")"
+		}
+		g.Go(func() error { return d.view(ctx, View{Name: name}, from) })
 	}
 	if err := g.Wait(); err != nil {
 		return err

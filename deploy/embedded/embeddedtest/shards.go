@@ -2,6 +2,7 @@ package embeddedtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,8 +18,9 @@ const ClusterName = "shards"
 
 // NewShards starts n ClickHouse servers that know each other as the shards of one cluster. All have
 // the same passwords. The first is shard 1. configure returns the configuration of a server from
-// its number and the ports of all; nil takes [ShardConfig]. The servers end with the test.
-func NewShards(tb testing.TB, n int, configure func(number int, ports []int) string) []*Servers {
+// its number and the ports of all; nil takes [ShardConfig]. Files are more files of each server, by their path
+// below its folder clickhouse. The servers end with the test.
+func NewShards(tb testing.TB, n int, configure func(number int, ports []int) string, files ...map[string]string) []*Servers {
 	tb.Helper()
 	needsServers(tb)
 	if configure == nil {
@@ -40,15 +42,15 @@ func NewShards(tb testing.TB, n int, configure func(number int, ports []int) str
 	shards := make([]*Servers, n)
 	for i := range shards {
 		dir := tb.TempDir()
-		folder := filepath.Join(dir, "clickhouse", "config.d")
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			tb.Fatal(err)
+		texts := map[string]string{"credentials.json": string(credentials), "clickhouse/config.d/cluster.xml": configure(i+1, ports)}
+		for _, more := range files {
+			for path, text := range more {
+				texts[filepath.Join("clickhouse", path)] = text
+			}
 		}
-		for path, text := range map[string][]byte{
-			filepath.Join(dir, "credentials.json"): credentials,
-			filepath.Join(folder, "cluster.xml"):   []byte(configure(i+1, ports)),
-		} {
-			if err := os.WriteFile(path, text, 0o600); err != nil {
+		for path, text := range texts {
+			path = filepath.Join(dir, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 				tb.Fatal(err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +37,8 @@ func TailCommand(a *cli.App) *cobra.Command {
 		Short: "Show projected facts, and follow the projection",
 		Long: `Show the newest facts, then follow the projection until interrupted. Each line has
 the stream sequence, the time of the fact, its kind, its subject and its session.
--o json prints whole CloudEvents.
+-o json prints whole CloudEvents. On a cluster the command waits while a partition moves to
+another shard.
 
 --quarantined shows the messages that the projector quarantined instead: the stream
 sequence, the time at which the stream stored it, code, field, source and id.`,
@@ -90,22 +92,45 @@ func tail(ctx context.Context, a *cli.App, s Sessions, flags tailFlags) error {
 			return nil
 		case <-time.After(250 * time.Millisecond):
 		}
-		var committed map[uuid.UUID]streamEnd
-		if committed, err = s.committed(ctx); err != nil {
-			break
-		}
-		for incarnation, end := range committed {
-			const page = 500
-			for after := seen[incarnation]; err == nil && after < end.last; after = seen[incarnation] {
-				seen[incarnation] = min(end.last, after+page)
-				var lines []tailed
-				if lines, err = end.page(ctx, incarnation, after, seen[incarnation], flags, page); err == nil {
-					err = printTail(a, lines, flags.output)
-				}
-			}
+		for more := true; err == nil && more; {
+			more, err = tailLater(ctx, a, s, flags, seen)
 		}
 	}
 	return err
+}
+
+// tailLater prints at most one page of each stream after what was seen, and reports whether a stream has more.
+func tailLater(ctx context.Context, a *cli.App, s Sessions, flags tailFlags, seen map[uuid.UUID]uint64) (more bool, err error) {
+	const page = 500
+	var lines []tailed
+	var read map[uuid.UUID]uint64
+	err = s.settled(ctx, func() error {
+		lines, read, more = nil, make(map[uuid.UUID]uint64), false
+		committed, err := s.committed(ctx)
+		for incarnation, end := range committed {
+			if after := seen[incarnation]; err == nil && after < end.last {
+				read[incarnation] = min(end.last, after+page)
+				more = more || read[incarnation] < end.last
+				var of []tailed
+				of, err = end.page(ctx, incarnation, after, read[incarnation], flags, page)
+				lines = append(lines, of...)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	maps.Copy(seen, read)
+	return more, printTail(a, lines, flags.output)
+}
+
+// settled runs a read again if a partition has moved meanwhile; see [cluster.Ledgers.Settled].
+func (s Sessions) settled(ctx context.Context, read func() error) error {
+	if s.shards == nil {
+		return read()
+	}
+	return s.shards.Settled(ctx, read)
 }
 
 // tailed is a projected fact, or a quarantined message.
@@ -178,25 +203,28 @@ func (e streamEnd) page(ctx context.Context, incarnation uuid.UUID, after, last 
 
 // tailEarlier prints the newest facts of the last sequences, in stream order. It returns
 // the last sequence of each stream that it read.
-func tailEarlier(ctx context.Context, a *cli.App, s Sessions, flags tailFlags) (map[uuid.UUID]uint64, error) {
-	committed, err := s.committed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	seen := make(map[uuid.UUID]uint64, len(committed))
+func tailEarlier(ctx context.Context, a *cli.App, s Sessions, flags tailFlags) (seen map[uuid.UUID]uint64, err error) {
 	most := uint64(max(flags.last, 0))
 	var earlier []tailed
-	for incarnation, end := range committed {
-		seen[incarnation] = end.last
-		after := end.last - min(end.last, most)
-		if flags.quarantined {
-			after = 0 // the newest may be far back
+	err = s.settled(ctx, func() error {
+		committed, err := s.committed(ctx)
+		seen, earlier = make(map[uuid.UUID]uint64, len(committed)), nil
+		for incarnation, end := range committed {
+			seen[incarnation] = end.last
+			after := end.last - min(end.last, most)
+			if flags.quarantined {
+				after = 0 // the newest may be far back
+			}
+			page, err := end.page(ctx, incarnation, after, end.last, flags, int(most))
+			if err != nil {
+				return err
+			}
+			earlier = append(earlier, page...)
 		}
-		page, err := end.page(ctx, incarnation, after, end.last, flags, int(most))
-		if err != nil {
-			return nil, err
-		}
-		earlier = append(earlier, page...)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(earlier, func(p, q tailed) int {
 		return cmp.Or(p.RecordedAt.Compare(q.RecordedAt), cmp.Compare(p.StreamSeq, q.StreamSeq))

@@ -63,7 +63,8 @@ address needs these rights, which "ctxledger deploy clickhouse" gives:
   GRANT ALL ON ctxledger*.*
   GRANT SET DEFINER ON rows_*
   GRANT SELECT ON system.*
-To remove a reader, drop its database and leave out its tenant in the configuration.
+To remove a reader, drop its database and leave out its tenant in the configuration. On a
+cluster the database is made on every shard, and dropped on every shard.
 
 --cluster NAME makes the tables on every shard of a cluster of ClickHouse servers. NAME is
 its name in remote_servers of their configuration. Each server has its number as the macro
@@ -103,10 +104,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 				return cli.UsageError("--replicas %d: want a number from 1 to 5", layout.Replicas)
 			}
 			if cmd.Flags().Changed("cluster") {
-				if len(readers) > 0 {
-					return cli.UsageError("--reader does not work on a cluster yet: leave it out")
-				}
-				return migrateCluster(cmd.Context(), a, layout, cluster)
+				return migrateCluster(cmd.Context(), a, layout, cluster, readers)
 			}
 			js, err := a.ConnectNATS()
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // migrateCluster makes the streams, the tables of all shards and the map from partitions to shards.
-func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, name string) error {
+func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, name string, readers []string) error {
 	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
@@ -27,6 +27,10 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 		return cli.UsageError("tenant %s has streams of its own, which a cluster cannot project: keep ClickHouse on one server", streams[len(streams)-1].Tenant)
 	}
 	m, err := cluster.Prepare(ctx, found.ClickHouseDSN, name)
+	if err == nil {
+		defer m.Close()
+		err = m.CheckReaders(ctx, readers)
+	}
 	switch {
 	case errors.Is(err, ledger.ErrUnreachable):
 		return cli.WithCode(cli.ExitUnreachable, err)
@@ -35,7 +39,6 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 	case err != nil:
 		return err
 	}
-	defer m.Close()
 	done := 0
 	told := func(what string) {
 		done++
@@ -55,6 +58,9 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 		return err
 	}
 	if err := m.Run(ctx, told); err != nil {
+		return err
+	}
+	if err := m.Readers(ctx, readers, told); err != nil {
 		return err
 	}
 	shards, err := cli.OpenShards(ctx, a)

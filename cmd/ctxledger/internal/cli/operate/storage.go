@@ -28,7 +28,8 @@ NATS does not tell its clients the limit of the whole server (max_file_store).
 --nats-monitor names the address that does. The free room of NATS's disk is known only
 for the servers of "ctxledger up".
 
-On a cluster the tables of all shards are added, and the disks of each are shown.
+On a cluster the tables of all shards are added, and the disks of each are shown. The command
+waits while a partition moves to another shard.
 
 A side that does not answer is named, and the other one is shown. The exit codes are
 those of doctor: 5 if a server does not answer, 1 if it refuses.`,
@@ -90,13 +91,28 @@ func natsStorage(ctx context.Context, a *cli.App, monitor string) (n storage.NAT
 }
 
 func ledgerStorage(ctx context.Context, a *cli.App) (c storage.ClickHouse, err error) {
+	plain, all, err := cli.OpenWriters(ctx, a)
+	if err != nil {
+		return c, err
+	}
 	c.Growth = new(storage.Growth)
-	err = cli.OnEvery(ctx, a, func(shard string, l *ledger.Ledger) error {
-		s, err := ledger.ReadStorage(ctx, l)
+	if all == nil {
+		s, err := ledger.ReadStorage(ctx, plain)
 		if err == nil {
-			c.Add(storage.OfLedger(s), shard)
+			c.Add(storage.OfLedger(s), "")
 		}
-		return err
+		return c, err
+	}
+	err = all.Settled(ctx, func() error {
+		c = storage.ClickHouse{Growth: new(storage.Growth)}
+		for i, l := range all.All() {
+			s, err := ledger.ReadStorage(ctx, l)
+			if err != nil {
+				return all.Shards[i].Failed(err)
+			}
+			c.Add(storage.OfLedger(s), all.Shards[i].String())
+		}
+		return nil
 	})
 	if err != nil {
 		return storage.ClickHouse{}, err
