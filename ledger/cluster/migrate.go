@@ -133,8 +133,7 @@ func (m *Migration) Readers(ctx context.Context, tenants []string, told func(str
 		}
 		tenants = append(tenants, own...)
 	}
-	slices.Sort(tenants)
-	tenants = slices.Compact(tenants)
+	tenants = slices.Compact(slices.Sorted(slices.Values(tenants)))
 	for _, h := range hosts {
 		made, err := shadow.Of(h.ledger).Readers(ctx, tenants...)
 		for _, name := range made {
