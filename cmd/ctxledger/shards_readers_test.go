@@ -98,7 +98,8 @@ func TestReadersOnACluster(t *testing.T) {
 		t.Errorf("the reader does not see that a partition has moved: %v", err)
 	}
 	address := r.served(r.reader(1))
-	for _, path := range []string{"", "q/sessions?run=1", "q/checks?run=1", "s/" + url.PathEscape(places[0].session), "t/" + url.PathEscape(places[0].turn)} {
+	session := url.PathEscape(places[0].session)
+	for _, path := range []string{"", "q/sessions?run=1", "q/checks?run=1", "s/" + session, "t/" + url.PathEscape(places[0].turn) + "?session=" + session} {
 		if got, text := visit(t, address+path); got.StatusCode != http.StatusOK || others.MatchString(text) {
 			t.Errorf("the page %s of the reader is %d: %.3000s", path, got.StatusCode, text)
 		}
