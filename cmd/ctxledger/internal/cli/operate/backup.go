@@ -115,6 +115,10 @@ func createBackup(ctx context.Context, a *cli.App, target string, f createFlags,
 	if err != nil {
 		return err
 	}
+	js, l, err := openBoth(ctx, a) // a cluster is refused for its own reason, not for a missing base
+	if err != nil {
+		return err
+	}
 	var base string
 	if f.incremental || f.base != "" {
 		var done func()
@@ -122,10 +126,6 @@ func createBackup(ctx context.Context, a *cli.App, target string, f createFlags,
 			return err
 		}
 		defer done()
-	}
-	js, l, err := openBoth(ctx, a)
-	if err != nil {
-		return err
 	}
 	bars := backupBars{a: a}
 	var store backup.Store
