@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -69,6 +71,24 @@ func (l *Ledger) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (m
 		}
 		r.Rules = Rules(version)
 		all[incarnation] = append(all[incarnation], r)
+	}
+	return all, nil
+}
+
+// RecordedRulesOf is [Ledger.RecordedRules] for several ledgers. The first one that has commits of a stream
+// counts.
+func RecordedRulesOf(ctx context.Context, list []*Ledger, incarnations []uuid.UUID) (map[uuid.UUID][]RecordedRules, error) {
+	all := make(map[uuid.UUID][]RecordedRules)
+	for _, l := range list {
+		left := slices.DeleteFunc(slices.Clone(incarnations), func(id uuid.UUID) bool { return len(all[id]) > 0 })
+		if len(left) == 0 {
+			break
+		}
+		found, err := l.RecordedRules(ctx, left)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
 	}
 	return all, nil
 }

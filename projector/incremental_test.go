@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -27,7 +28,7 @@ import (
 // increment is an incremental backup that continues the one in a folder.
 func (f *fixture) increment(base string) backup.Create {
 	return backup.Create{
-		JetStream: f.js, Ledger: f.ledger, Target: filepath.Dir(base), Staging: f.servers.BackupsDir(), Base: base,
+		JetStream: f.js, Tables: shardmap.Plain(f.ledger), Target: filepath.Dir(base), Staging: []string{f.servers.BackupsDir()}, Base: base,
 		Keys: projectortest.Keys(f.t), Version: "test", Timing: quickTiming,
 	}
 }
@@ -37,7 +38,7 @@ func (f *fixture) incremented(base string) string {
 	f.t.Helper()
 	m, err := f.increment(base).Run(f.t.Context())
 	f.must(err)
-	if m.Base.Name != filepath.Base(base) || m.Format != backup.Format {
+	if m.Base.Name != filepath.Base(base) || m.Format != 2 {
 		f.t.Errorf("the base is %+v in format %d", m.Base, m.Format)
 	}
 	return filepath.Join(filepath.Dir(base), m.Name)

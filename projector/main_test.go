@@ -24,6 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -80,7 +81,7 @@ func runChild() int {
 	case os.Getenv(childRestore) != "":
 		c := p.config
 		dir, staging, _ := strings.Cut(os.Getenv(childRestore), " ")
-		_, err = backup.Restore{JetStream: c.JetStream, Ledger: c.Ledger, Dir: dir, Staging: staging, Keys: c.Keys, Ring: c.Ring, Log: c.Log, Timing: quickTiming, Projector: ForRebuild, Steps: c.Steps}.Run(context.Background())
+		_, err = backup.Restore{JetStream: c.JetStream, Tables: shardmap.Plain(c.Ledger), Dir: dir, Staging: []string{staging}, Keys: c.Keys, Ring: c.Ring, Log: c.Log, Timing: quickTiming, Projector: ForRebuild, Steps: c.Steps}.Run(context.Background())
 	default:
 		err = p.Run(context.Background())
 	}

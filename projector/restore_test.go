@@ -24,6 +24,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -32,14 +33,14 @@ import (
 func (f *fixture) backedUp() string {
 	f.t.Helper()
 	target := f.t.TempDir()
-	m, err := backup.Create{JetStream: f.js, Ledger: f.ledger, Target: target, Staging: f.servers.BackupsDir(), Keys: projectortest.Keys(f.t), Version: "test", Timing: quickTiming}.Run(f.t.Context())
+	m, err := backup.Create{JetStream: f.js, Tables: shardmap.Plain(f.ledger), Target: target, Staging: []string{f.servers.BackupsDir()}, Keys: projectortest.Keys(f.t), Version: "test", Timing: quickTiming}.Run(f.t.Context())
 	f.must(err)
 	return filepath.Join(target, m.Name)
 }
 
 func (f *fixture) restore(dir string) backup.Restore {
 	return backup.Restore{
-		JetStream: f.js, Ledger: f.ledger, Dir: dir, Staging: f.servers.BackupsDir(), Keys: projectortest.Keys(f.t), Ring: testLogRing,
+		JetStream: f.js, Tables: shardmap.Plain(f.ledger), Dir: dir, Staging: []string{f.servers.BackupsDir()}, Keys: projectortest.Keys(f.t), Ring: testLogRing,
 		Projector: ForRebuild, Timing: quickTiming,
 		Log: slog.New(slog.NewTextHandler(f.t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}

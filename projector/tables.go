@@ -2,8 +2,6 @@ package projector
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -40,15 +38,17 @@ func (t tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 // RecordedRules asks the other shards for streams without commits here, because an erasure of another
 // stream may name messages of this one.
 func (t tables) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
-	all, err := t.Ledger.RecordedRules(ctx, incarnations)
+	return ledger.RecordedRulesOf(ctx, append([]*ledger.Ledger{t.Ledger}, t.others...), incarnations)
+}
+
+// FinishSwap also returns [shadow.ErrRestoring] if a restore has not finished on another shard. The projector
+// would not know the redactions of that shard.
+func (t tables) FinishSwap(ctx context.Context) (bool, error) {
+	finished, err := t.Live.FinishSwap(ctx)
 	for _, other := range t.others {
-		left := slices.DeleteFunc(slices.Clone(incarnations), func(id uuid.UUID) bool { return len(all[id]) > 0 })
-		if err != nil || len(left) == 0 {
-			break
+		if err == nil {
+			err = shadow.Of(other).Restoring(ctx)
 		}
-		var found map[uuid.UUID][]ledger.RecordedRules
-		found, err = other.RecordedRules(ctx, left)
-		maps.Copy(all, found)
 	}
-	return all, err
+	return finished, err
 }

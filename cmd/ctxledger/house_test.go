@@ -107,7 +107,7 @@ var house = []room{
 	{path: "projector/texts", may: []string{"schema", "ledger", "projector/streamio", "projector/shardmap", "nats"}},
 	{path: "projector/erasure", may: []string{"schema", "ledger", "projector/streamio", "projector/shardmap", "projector/texts", "projector/decode", "projector/leak", "projector/retention", "projector/quarantine", "projector/internal", "nats"}},
 	{path: "projector/backup/objects", may: []string{"projector/backup"}},
-	{path: "projector/backup", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/retention", "projector/metrics", "projector/signing", "projector/rebuild", "projector/erasure", "projector/internal/steps", "nats", "nats-server"}},
+	{path: "projector/backup", may: []string{"schema", "ledger", "projector/lease", "projector/streamio", "projector/shardmap", "projector/retention", "projector/metrics", "projector/signing", "projector/rebuild", "projector/erasure", "projector/internal/steps", "nats", "nats-server"}},
 	{path: "projector/revocation", may: []string{"schema", "ledger", "projector/streamio", "projector/shardmap", "nats"}},
 	{path: "projector/recheck", may: []string{"schema", "ledger", "projector/leak"}},
 	{path: "projector/internal", may: []string{"schema", "ledger", "projector/streamio"}},

@@ -192,10 +192,6 @@ func (m *moves) keepsShard() {
 		m.t.Errorf("the sessions are\n%s\nand were\n%s", after, before)
 	}
 	m.must("project", "--until-caught-up")
-	backups := m.t.TempDir()
-	if _, stderr, code := m.run("backup", "create", backups, "--incremental", "--clickhouse-backups", backups); code == cli.ExitDone || !strings.Contains(stderr, "does not work on a cluster yet") {
-		m.t.Errorf("an incremental backup after a move ended with %d: %s", code, stderr)
-	}
 }
 
 // prices writes a file with prices.

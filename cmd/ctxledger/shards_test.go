@@ -219,7 +219,7 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 		t.Errorf("only %d rows were compared", rows)
 	}
 	for _, args := range [][]string{
-		{"backup", "create", "folder", "--clickhouse-backups", "folder"}, {"up"}, {"migrate", "--tenant", "acme", "--partitions", "1"},
+		{"up"}, {"migrate", "--tenant", "acme", "--partitions", "1"},
 	} {
 		stdout, stderr, code := r.run(args...)
 		if says := "does not work on a cluster yet"; code == cli.ExitDone || !strings.Contains(stdout+stderr, says) {

@@ -17,27 +17,26 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/ledger/archive"
-	"github.com/ctxledger/ctxledger/ledger/shadow"
 )
 
-// copyTables has ClickHouse copy the tables to Staging, and moves the copy to dir. An incremental backup
-// has the tables that no projection fills.
-func (c Create) copyTables(ctx context.Context, m *Manifest, dir string) (err error) {
-	tables := archive.Of(c.Ledger)
-	m.Tables = tables.Names()
-	if m.Incremental() {
-		m.Tables = shadow.KeptTables()
+// copyTables has ClickHouse copy tables of a part to its folder of backups, and moves the copy to dir.
+func (c Create) copyTables(ctx context.Context, p part, names []string, dir string) error {
+	name, step := staged(p.Ledger)+uuid.NewString(), "copying the tables"
+	if p.Shard != "" {
+		step += " of " + p.Shard
 	}
-	name := staged(c.Ledger) + uuid.NewString()
-	err = tables.Backup(ctx, name+"/", m.Tables, func(done, total uint64) {
-		c.Progress.tell("copying the tables", int64(done), int64(total))
+	err := archive.Of(p.Ledger).Backup(ctx, name+"/", names, func(done, total uint64) {
+		c.Progress.tell(step, int64(done), int64(total))
 	})
 	if err != nil {
 		return err
 	}
-	from := filepath.Join(c.Staging, name)
+	from := filepath.Join(p.staging, name)
 	if !exists(from) {
-		return fmt.Errorf("%w: ClickHouse wrote no copy to %s", ErrStaging, c.Staging)
+		return fmt.Errorf("%w: ClickHouse wrote no copy to %s", ErrStaging, p.staging)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
 	}
 	return move(ctx, from, dir)
 }
@@ -156,13 +155,17 @@ func (s *Stream) describe(state api.StreamState) error {
 }
 
 // roomFor returns [ErrFull] if Target has less room than the copies take.
-func (c Create) roomFor(ctx context.Context, streams []Stream) error {
+func (c Create) roomFor(ctx context.Context, parts []part, streams []Stream) error {
 	var need uint64
-	if c.Base == "" {
-		var err error
-		if need, err = archive.Of(c.Ledger).Bytes(ctx); err != nil {
-			return err
+	for _, p := range parts {
+		if c.Base != "" {
+			break
 		}
+		bytes, err := archive.Of(p.Ledger).Bytes(ctx)
+		if err != nil {
+			return p.failed(err)
+		}
+		need += bytes
 	}
 	for _, s := range streams {
 		stream, err := c.JetStream.Stream(ctx, s.Name)

@@ -17,9 +17,11 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/archive"
 	"github.com/ctxledger/ctxledger/ledger/migrate"
+	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/ledger/translog"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/retention"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -27,12 +29,13 @@ import (
 // Create makes a backup. Projectors and producers may run.
 type Create struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required; its tables must be migrated
+	Tables    shardmap.Tables     // required; they must be migrated
 	// Target is the folder that gets the backup. Create makes a missing one. Required.
 	Target string
-	// Staging is ClickHouse's folder of backups, as this process sees it. A rename from Staging to
-	// Target is fast on one file system; between two the files are copied. Required.
-	Staging string
+	// Staging is ClickHouse's folder of backups, as this process sees it. On a cluster each shard has one, in
+	// the order of the numbers of the shards, or all share one. A rename from Staging to Target is fast on one
+	// file system; between two the files are copied. Required.
+	Staging []string
 	// Base is the folder of the backup that an incremental backup continues. Next to it are the backups that
 	// the base continues. Create reads only their manifests. Empty means a full backup.
 	Base string
@@ -77,8 +80,9 @@ func staged(l *ledger.Ledger) string { return "ctxledger-backup-" + l.SQL(nil).D
 
 // Run makes the backup and returns its manifest. Run leaves nothing in Target after an error. A
 // killed Run leaves the folder .partial, which the next Run removes. Errors: [ErrBusy],
-// [ErrFull], [ErrStaging], [archive.ErrNoFolder], or an error of a server; for an incremental backup also
-// those of [ReadChain], [ErrOtherBase], [ErrPurged], [ErrUpgraded] and [ErrFormat].
+// [ErrFull], [ErrStaging], [ErrReplicas], [archive.ErrNoFolder], [shardmap.ErrMoves], [shardmap.ErrMoved], or an
+// error of a server; for an incremental backup also those of [ReadChain], [ErrOtherBase], [ErrPurged],
+// [ErrUpgraded] and [ErrFormat].
 func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -86,8 +90,9 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	if c.Timing == (lease.Timing{}) {
 		c.Timing = lease.DefaultTiming
 	}
-	if info, err := os.Stat(c.Staging); err != nil || !info.IsDir() {
-		return m, fmt.Errorf("%w: %s", ErrStaging, c.Staging)
+	parts, err := partsOf(c.Tables, c.Staging)
+	if err != nil {
+		return m, err
 	}
 	if err := os.MkdirAll(c.Target, 0o700); err != nil {
 		return m, fmt.Errorf("make the target: %w", err)
@@ -121,10 +126,10 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 	}
 	defer own.End(ctx, nil)
 	partial := filepath.Join(c.Target, partialFolder)
-	if err := c.clear(held, partial); err != nil {
+	if err := c.clear(held, parts, partial); err != nil {
 		return m, err
 	}
-	m, err = c.make(held, chain, partial)
+	m, err = c.make(held, parts, chain, partial)
 	if err == nil {
 		err = context.Cause(held)
 	}
@@ -141,7 +146,7 @@ func (c Create) Run(ctx context.Context) (m Manifest, err error) {
 		err = retention.BackedUp(ctx, kv, append(chain, Link{Manifest: m}).full().through())
 	}
 	if err != nil {
-		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), partial))
+		err = errors.Join(err, c.clear(context.WithoutCancel(ctx), parts, partial))
 	}
 	return m, withoutRoom(ErrFull, err)
 }
@@ -166,8 +171,8 @@ func (c Create) owner() (string, error) {
 }
 
 // clear removes what a killed backup left.
-func (c Create) clear(ctx context.Context, partial string) error {
-	if err := clearStaging(ctx, c.Ledger, c.Staging); err != nil {
+func (c Create) clear(ctx context.Context, parts []part, partial string) error {
+	if err := clearStaging(ctx, parts); err != nil {
 		return err
 	}
 	left := []string{partial}
@@ -187,48 +192,67 @@ func (c Create) clear(ctx context.Context, partial string) error {
 }
 
 // clearStaging has ClickHouse stop the work of a killed run, and removes its files.
-func clearStaging(ctx context.Context, l *ledger.Ledger, staging string) error {
-	if err := archive.Of(l).Quiesce(ctx, staged(l)); err != nil {
-		return err
+func clearStaging(ctx context.Context, parts []part) error {
+	for _, p := range parts {
+		if err := archive.Of(p.Ledger).Quiesce(ctx, staged(p.Ledger)); err != nil {
+			return p.failed(err)
+		}
 	}
-	left, err := filepath.Glob(filepath.Join(staging, staged(l)+"*"))
-	if err != nil {
-		return err
-	}
-	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove the files of a killed run: %w", err)
+	for _, p := range parts {
+		left, err := filepath.Glob(filepath.Join(p.staging, staged(p.Ledger)+"*"))
+		if err != nil {
+			return err
+		}
+		for _, dir := range left {
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("remove the files of a killed run: %w", err)
+			}
 		}
 	}
 	return nil
 }
 
-func (c Create) make(ctx context.Context, chain Chain, partial string) (m Manifest, err error) {
+func (c Create) make(ctx context.Context, parts []part, chain Chain, partial string) (m Manifest, err error) {
 	m = Manifest{
 		Format: formatFull, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
-		Keys: keysLeftOut,
+		Keys: keysLeftOut, Shards: shardsOf(parts),
+	}
+	if len(m.Shards) > 0 {
+		m.Format = Format
+	}
+	if err := c.Tables.AtRest(ctx, c.JetStream); err != nil {
+		return m, err
 	}
 	if m.KeyNames, err = keyNames(c.Keys); err != nil {
 		return m, err
 	}
-	if m.ClickHouse, err = c.Ledger.Version(); err != nil {
+	if m.ClickHouse, err = parts[0].Ledger.Version(); err != nil {
 		return m, err
 	}
-	if m.Streams, err = c.positions(ctx); err != nil {
+	if m.Streams, err = c.positions(ctx, parts); err != nil {
 		return m, err
 	}
 	if len(chain) > 0 {
-		if err := c.follow(ctx, chain, &m); err != nil {
+		if err := c.follow(ctx, parts, chain, &m); err != nil {
 			return m, err
 		}
 	}
-	if err := c.roomFor(ctx, m.Streams); err != nil {
+	if err := c.roomFor(ctx, parts, m.Streams); err != nil {
 		return m, err
 	}
 	if err := os.MkdirAll(filepath.Join(partial, streamsFolder), 0o700); err != nil {
 		return m, fmt.Errorf("make the folder of the backup: %w", err)
 	}
-	if err := c.copyTables(ctx, &m, filepath.Join(partial, tablesFolder)); err != nil {
+	m.Tables = archive.Of(parts[0].Ledger).Names()
+	if m.Incremental() {
+		m.Tables = shadow.KeptTables()
+	}
+	for _, p := range parts {
+		if err := c.copyTables(ctx, p, m.Tables, filepath.Join(partial, filepath.FromSlash(tablesOf(p.Number)))); err != nil {
+			return m, p.failed(err)
+		}
+	}
+	if err := c.Tables.AtRest(ctx, c.JetStream); err != nil {
 		return m, err
 	}
 	for i := range m.Streams {
@@ -311,7 +335,7 @@ func syncPath(path string) error {
 }
 
 // positions returns the streams in the order of the copies, with the positions of the tables.
-func (c Create) positions(ctx context.Context) ([]Stream, error) {
+func (c Create) positions(ctx context.Context, parts []part) ([]Stream, error) {
 	streams, err := streamio.ReadStreams(ctx, c.JetStream)
 	if err != nil {
 		return nil, err
@@ -322,26 +346,30 @@ func (c Create) positions(ctx context.Context) ([]Stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		last, _, err := c.Ledger.LastCommit(ctx, incarnation)
+		p, err := of(parts, s.Name)
 		if err != nil {
 			return nil, err
 		}
-		of := Stream{Name: s.Name, Incarnation: incarnation, Committed: last.Last}
-		log, err := translog.Of(c.Ledger).LogAt(ctx, incarnation, last.Last)
+		last, _, err := p.Ledger.LastCommit(ctx, incarnation)
+		if err != nil {
+			return nil, p.failed(err)
+		}
+		at := Stream{Name: s.Name, Incarnation: incarnation, Committed: last.Last}
+		log, err := translog.Of(p.Ledger).LogAt(ctx, incarnation, last.Last)
 		if err != nil {
 			return nil, err
 		}
 		if !log.IsZero() {
-			of.LogSize, of.LogRoot = log.Tree.Size, hex.EncodeToString(log.Root[:])
-			head, found, err := translog.Of(c.Ledger).LastHead(ctx, incarnation, log.Tree.Size)
+			at.LogSize, at.LogRoot = log.Tree.Size, hex.EncodeToString(log.Root[:])
+			head, found, err := translog.Of(p.Ledger).LastHead(ctx, incarnation, log.Tree.Size)
 			if err != nil {
 				return nil, err
 			}
 			if found {
-				of.Head = string(head.Note)
+				at.Head = string(head.Note)
 			}
 		}
-		list = append(list, of)
+		list = append(list, at)
 	}
 	return append(list, Stream{Name: schema.LastingStream}, Stream{Name: schema.QuarantineStream}, Stream{Name: schema.NoticeStream}, Stream{Name: streamio.TextsStream}), nil
 }

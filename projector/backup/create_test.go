@@ -22,6 +22,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -60,7 +61,7 @@ func install(t *testing.T) installation {
 
 func (in installation) create(target string) Create {
 	return Create{
-		JetStream: in.js, Ledger: in.ledger, Target: target, Staging: embedded.BackupsDir(in.dir), Version: "test",
+		JetStream: in.js, Tables: shardmap.Plain(in.ledger), Target: target, Staging: []string{embedded.BackupsDir(in.dir)}, Version: "test",
 		Timing: lease.Timing{Heartbeat: 100 * time.Millisecond, Expiry: 500 * time.Millisecond, Poll: 20 * time.Millisecond},
 	}
 }
@@ -242,7 +243,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	if err != nil || len(store.asked) != 3 || m.Name != store.asked[0]+"-3" || store.got.Name != m.Name {
 		t.Errorf("the store was asked for %q and got %q: %v, %v", store.asked, store.got.Name, m.Name, err)
 	}
-	c.Store, c.Staging = nil, filepath.Join(in.dir, "absent")
+	c.Store, c.Staging = nil, []string{filepath.Join(in.dir, "absent")}
 	if _, err := c.Run(t.Context()); !errors.Is(err, ErrStaging) {
 		t.Errorf("without the folder of ClickHouse: %v", err)
 	}
@@ -373,5 +374,34 @@ func TestBasesThatAreRefused(t *testing.T) {
 	c.Base = dir
 	if _, err := c.Run(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFits: a backup goes to shards with the same numbers.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	plain := []part{{}}
+	shards := func(numbers ...uint32) (list []Shard) {
+		for _, n := range numbers {
+			list = append(list, Shard{Number: n})
+		}
+		return list
+	}
+	two := []part{{Part: shardmap.Part{Number: 1}}, {Part: shardmap.Part{Number: 2}}}
+	for _, c := range []struct {
+		of    []Shard
+		parts []part
+		says  string
+	}{
+		{nil, plain, ""}, {shards(1, 2), two, ""},
+		{nil, two, "one machine to one machine"},
+		{shards(1, 2), plain, "a cluster with the shards [1 2]"},
+		{shards(1, 2, 3), two, "of the shards [1 2 3], and the cluster has the shards [1 2]"},
+		{shards(1, 3), two, "of the shards [1 3], and the cluster has the shards [1 2]"},
+	} {
+		switch err := fits(Manifest{Shards: c.of}, c.parts); {
+		case c.says == "" && err != nil, c.says != "" && (!errors.Is(err, ErrShards) || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("a backup of %v to %v: %v", c.of, shardsOf(c.parts), err)
+		}
 	}
 }

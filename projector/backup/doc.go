@@ -2,7 +2,7 @@
 //
 // A backup is a folder below the target, named backup-<UTC time>:
 //
-//	tables/           the tables, as ClickHouse's BACKUP writes them
+//	tables/           the tables, as ClickHouse's BACKUP writes them; of a cluster, tables/<number of a shard>/
 //	streams/<name>/   a stream, as JetStream's snapshot writes it
 //	keys.age          the keys, encrypted by age to the recipients; only where there are some
 //	manifest.json     positions, versions and the SHA-256 of every other file
@@ -28,6 +28,9 @@
 // only those that no projection fills. A restore begins with the tables of the full backup, makes one
 // snapshot of each stream from all its copies, and projects the rest. A message may have left the
 // stream only if the tables of the full backup have it, see [ErrPurged].
+//
+// A backup of a cluster has the tables of all shards. No partition moves meanwhile. A restore puts each partition on
+// the shard that the full backup names, also if it has moved before an incremental backup.
 //
 // A backup that is being made is in the folder .partial. A kill leaves only this folder, which
 // the next backup removes. The rename of .partial to its name is the last step.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/nats-io/jsm.go"
 	"github.com/nats-io/jsm.go/api"
@@ -35,11 +36,16 @@ var (
 // A full backup has tables up to a sequence. A restore projects all later messages, so the stream must
 // have them, or they must be erased. A message that left the stream by a retention would look like one that
 // was erased. Therefore only messages may be missing at the front that are in the tables.
-func (c Create) follow(ctx context.Context, chain Chain, m *Manifest) error {
+//
+// A restore begins with the tables of the full backup, so the partitions are then on the shards of that time.
+func (c Create) follow(ctx context.Context, parts []part, chain Chain, m *Manifest) error {
 	base := chain.last()
-	m.Format, m.Base = Format, Base{base.Name, base.digest}
+	m.Format, m.Base = max(m.Format, formatIncremental), Base{base.Name, base.digest}
 	if chain.full().Migration != m.Migration {
 		return ErrUpgraded
+	}
+	if !slices.Equal(numbers(chain.full().Shards), numbers(m.Shards)) {
+		return fmt.Errorf("%w: the full backup has other shards", ErrOtherBase)
 	}
 	for _, s := range base.Streams {
 		if s.HoldsEvents() && m.stream(s.Name).Incarnation != s.Incarnation {
@@ -57,7 +63,11 @@ func (c Create) follow(ctx context.Context, chain Chain, m *Manifest) error {
 		}
 		old := base.stream(s.Name)
 		if s.HoldsEvents() {
-			err = c.continues(ctx, stream, *s, old, chain.full().stream(s.Name))
+			var p part
+			if p, err = of(parts, s.Name); err != nil {
+				return err
+			}
+			err = continues(ctx, p, stream, *s, old, chain.full().stream(s.Name))
 		} else {
 			err = followsOn(ctx, stream, old)
 		}
@@ -76,7 +86,7 @@ func (c Create) follow(ctx context.Context, chain Chain, m *Manifest) error {
 }
 
 // continues returns an error if a stream of events does not continue the one of the base.
-func (c Create) continues(ctx context.Context, stream jetstream.Stream, now, old, full Stream) error {
+func continues(ctx context.Context, p part, stream jetstream.Stream, now, old, full Stream) error {
 	if old.Incarnation != now.Incarnation {
 		return fmt.Errorf("%w: the base lacks the stream", ErrOtherBase)
 	}
@@ -92,7 +102,7 @@ func (c Create) continues(ctx context.Context, stream jetstream.Stream, now, old
 	if old.LogSize == 0 || now.Committed < old.Committed { // the tables are being projected again
 		return nil
 	}
-	log, err := translog.Of(c.Ledger).LogAt(ctx, now.Incarnation, old.Committed)
+	log, err := translog.Of(p.Ledger).LogAt(ctx, now.Incarnation, old.Committed)
 	if err == nil && (log.Tree.Size != old.LogSize || hex.EncodeToString(log.Root[:]) != old.LogRoot) {
 		err = fmt.Errorf("%w: its transparency log differs up to sequence %d", ErrOtherBase, old.Committed)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,11 +18,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Format is the newest version of the layout that this program reads. Incremental backups have it. Full
-// backups have formatFull, because earlier versions of the program restore them, too.
+// Format is the newest version of the layout that this program reads. Backups of clusters have it. Others
+// have an earlier one, because earlier versions of the program restore them, too.
 const (
-	Format     = 2
-	formatFull = 1
+	Format            = 3
+	formatIncremental = 2
+	formatFull        = 1
 )
 
 const (
@@ -56,6 +58,7 @@ type Manifest struct {
 	Keys       string    `json:"keys"`       // left out, or encrypted
 	KeyNames   []string  `json:"key_names"`  // <tenant>/<key id> of the keys that existed
 	Tables     []string  `json:"tables"`
+	Shards     []Shard   `json:"shards,omitzero"` // of a cluster, in the order of their numbers
 	Streams    []Stream  `json:"streams"`
 	Files      []File    `json:"files"`         // in the order of their paths
 	Base       Base      `json:"base,omitzero"` // the backup that an incremental one continues
@@ -80,10 +83,34 @@ func (m Manifest) stream(name string) Stream {
 	return Stream{Name: name}
 }
 
+// tablesOf returns the folder with the tables of a shard, or of a plain ledger, whose number is 0.
+func tablesOf(shard uint32) string {
+	if shard == 0 {
+		return tablesFolder
+	}
+	return path.Join(tablesFolder, fmt.Sprint(shard))
+}
+
 // has reports whether the backup has a file.
-func (m Manifest) has(path string) bool {
-	_, found := slices.BinarySearchFunc(m.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+func (m Manifest) has(file string) bool {
+	_, found := slices.BinarySearchFunc(m.Files, file, func(f File, file string) int { return strings.Compare(f.Path, file) })
 	return found
+}
+
+// A Shard is a shard of a cluster.
+type Shard struct {
+	Number  uint32   `json:"number"`
+	Streams []string `json:"streams"` // names of the streams of events whose rows it has
+}
+
+// ShardOf returns the number of the shard with the rows of a stream of events, and 0 for a plain ledger.
+func (m Manifest) ShardOf(stream string) uint32 {
+	for _, s := range m.Shards {
+		if slices.Contains(s.Streams, stream) {
+			return s.Number
+		}
+	}
+	return 0
 }
 
 // A Stream is a stream as it was copied. The fields from Incarnation on are set for streams of events.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -27,12 +29,12 @@ import (
 // are those of [Restore.Run].
 type Restore struct {
 	JetStream jetstream.JetStream // required
-	Ledger    *ledger.Ledger      // required
+	Tables    shardmap.Tables     // required; a backup of a cluster needs a cluster with the same numbers of shards
 	// Dir is the folder of the backup. Next to it are the backups that an incremental one needs. Required.
 	Dir string
-	// Staging is ClickHouse's folder of backups, as this process sees it. The tables of the backup
-	// are linked to it, or copied between two file systems. Required.
-	Staging string
+	// Staging is ClickHouse's folder of backups, as this process sees it, or one for each shard; see [Create].
+	// The tables of the backup are linked to it, or copied between two file systems. Required.
+	Staging []string
 	// Keys returns the tenants' key rings. Nil means no keys.
 	Keys func() ([]schema.KeyRing, error)
 	// Ring returns the ledger's key ring. Nil means that there is none.
@@ -78,7 +80,8 @@ type Restored struct {
 //  1. The files are compared with the manifests. The keys must be there, and the servers empty.
 //  2. The live tables are migrated. The second set of tables gets the state restoring, after which
 //     no writer changes the live tables. Run takes the leases of the streams, so that projectors
-//     wait. Run closes the streams of events: a publisher gets no acknowledgement from here on.
+//     wait. Run closes the streams of events: a publisher gets no acknowledgement from here on. On a cluster the
+//     partitions go to the shards that the full backup names.
 //  3. ClickHouse restores the tables into the set. Rows after the commit that the manifest names are
 //     deleted: the tables are exact up to this commit. An incremental backup begins with the tables of
 //     its full one.
@@ -89,14 +92,16 @@ type Restored struct {
 //  5. The rows of messages that were erased since the copy of the tables are erased.
 //  6. A projector brings the set level with the streams.
 //  7. The transparency log is compared with the manifest.
-//  8. The set takes the place of the live tables; see [shadow.Set.Swap].
+//  8. The set takes the place of the live tables; see [shadow.Set.Swap]. On a cluster the shards do so one after
+//     the other. No projector writes before the last one has, since each needs the redactions of all.
 //  9. The streams get the newest rules; see [streamio.EnsureRules].
 //
 // After an error before step 4 the installation is empty and open again. After a later error or a kill it
 // stays closed to projectors until the restore is run again.
 //
 // Errors: [ErrNoBackup], [ErrLater], [ErrChanged], [ErrChain], [ErrNotEmpty], [ErrKeys], [ErrBusy], [ErrStaging],
-// [ErrNoRoom], [ErrPublished], [ErrOtherLog], [shadow.ErrOtherRestore], or an error of a server.
+// [ErrNoRoom], [ErrPublished], [ErrOtherLog], [ErrShards], [ErrReplicas], [shardmap.ErrMoves],
+// [shadow.ErrOtherRestore], or an error of a server.
 func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	began := time.Now()
 	defer func() { done.Took = time.Since(began) }()
@@ -109,8 +114,9 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if r.Steps == nil {
 		r.Steps = steps.InOrder{}
 	}
-	if info, err := os.Stat(r.Staging); err != nil || !info.IsDir() {
-		return done, fmt.Errorf("%w: %s", ErrStaging, r.Staging)
+	parts, err := partsOf(r.Tables, r.Staging)
+	if err != nil {
+		return done, err
 	}
 	if done.Manifest, err = Verify(ctx, r.Dir, r.Progress); err != nil {
 		return done, err
@@ -122,6 +128,9 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if done.Manifest.Migration > migrate.Latest() {
 		return done, fmt.Errorf("%w: its tables are at %s, this program knows %s", ErrLater, done.Manifest.Migration, migrate.Latest())
 	}
+	if err := fits(chain.full().Manifest, parts); err != nil {
+		return done, err
+	}
 	if err := r.findKeys(done.Manifest); err != nil {
 		return done, err
 	}
@@ -129,22 +138,31 @@ func (r Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := r.put(ctx, chain, published, &done); err != nil {
+	if err := r.put(ctx, parts, chain, published, &done); err != nil {
 		return done, withoutRoom(ErrNoRoom, err)
 	}
 	// A backup of an earlier version has streams with earlier rules. Programs that were started
 	// during the restore left them alone.
-	_, err = streamio.EnsureRules(ctx, r.JetStream, r.Ledger, "", r.Log)
-	return done, err
+	for _, p := range parts {
+		for _, s := range streamsOf(done.Manifest, chain.full().Manifest, p.Number) {
+			if _, err := streamio.EnsureStreamRules(ctx, r.JetStream, p.Ledger, s.Name, "", r.Log); err != nil {
+				return done, p.failed(err)
+			}
+		}
+	}
+	return done, nil
 }
 
 // put brings the tables and the streams into the installation.
-func (r Restore) put(ctx context.Context, chain Chain, published map[string][]byte, done *Restored) error {
-	w, held, err := r.begin(ctx, done.Manifest)
+func (r Restore) put(ctx context.Context, parts []part, chain Chain, published map[string][]byte, done *Restored) error {
+	w, held, err := r.begin(ctx, parts, done.Manifest)
 	if err != nil {
 		return err
 	}
 	w.chain, w.published = chain, published
+	for _, p := range w.parts {
+		p.streams = streamsOf(done.Manifest, chain.full().Manifest, p.Number)
+	}
 	defer w.end(ctx)
 	if done.Finished, err = w.already(held); err != nil || done.Finished {
 		return err
@@ -163,7 +181,7 @@ type restoring struct {
 	id       uuid.UUID // of the backup
 	owner    string
 	kv       jetstream.KeyValue
-	set      *shadow.Set
+	parts    restoredParts
 	leases   []*lease.Lease
 	resumed  bool // an earlier restore was interrupted
 	restored bool // streams may be restored: nothing may be dropped
@@ -171,8 +189,39 @@ type restoring struct {
 	published map[string][]byte
 }
 
+// restoredPart is a part of an installation, and the set of tables that gets its rows.
+type restoredPart struct {
+	part
+	set      *shadow.Set
+	streams  []Stream // of events, with rows in the part
+	resumed  bool     // an earlier restore was interrupted before the swap
+	finished bool     // an earlier restore has swapped the tables
+}
+
+// tables returns the tables with the rows of the backup.
+func (p *restoredPart) tables() *ledger.Ledger {
+	if p.finished {
+		return p.Ledger
+	}
+	return p.set.Ledger
+}
+
+// fits returns [ErrShards] unless the parts have the numbers of the shards of a backup.
+func fits(m Manifest, parts []part) error {
+	have, want := numbers(shardsOf(parts)), numbers(m.Shards)
+	switch {
+	case slices.Equal(have, want):
+		return nil
+	case len(want) == 0:
+		return fmt.Errorf("%w: restore the backup of one machine to one machine", ErrShards)
+	case len(have) == 0:
+		return fmt.Errorf("%w: restore to a cluster with the shards %v, after `ctxledger migrate --cluster NAME`", ErrShards, want)
+	}
+	return fmt.Errorf("%w: it is of the shards %v, and the cluster has the shards %v", ErrShards, want, have)
+}
+
 // begin takes the leases that only one backup, restore or rebuild holds.
-func (r Restore) begin(ctx context.Context, m Manifest) (w *restoring, held context.Context, err error) {
+func (r Restore) begin(ctx context.Context, parts []part, m Manifest) (w *restoring, held context.Context, err error) {
 	w = &restoring{Restore: r, m: m, owner: uuid.NewString()}
 	text, err := os.ReadFile(filepath.Join(r.Dir, manifestFile))
 	if err != nil {
@@ -187,8 +236,13 @@ func (r Restore) begin(ctx context.Context, m Manifest) (w *restoring, held cont
 		return nil, nil, err
 	}
 	w.leases = append(w.leases, own)
-	if held, err = w.request(held, lease.RebuildKey); err == nil {
-		w.set, err = shadow.Of(r.Ledger).Beside(held)
+	held, err = w.request(held, lease.RebuildKey)
+	for _, p := range parts {
+		if err == nil {
+			var set *shadow.Set
+			set, err = shadow.Of(p.Ledger).Beside(held)
+			w.parts = append(w.parts, &restoredPart{part: p, set: set})
+		}
 	}
 	if err != nil {
 		w.end(ctx)
@@ -212,36 +266,50 @@ func (w *restoring) end(ctx context.Context) {
 	for _, own := range w.leases {
 		own.End(ctx, nil)
 	}
-	if w.set != nil {
-		_ = w.set.Close()
+	for _, p := range w.parts {
+		if p.set != nil {
+			_ = p.set.Close()
+		}
 	}
 }
 
-// already reports whether the installation holds the backup, and otherwise checks that it is empty.
+// already reports whether the installation holds the backup, and otherwise checks that it is empty. Shards that
+// an interrupted restore has finished hold it already.
 func (w *restoring) already(ctx context.Context) (bool, error) {
-	_, err := shadow.Of(w.Ledger).FinishSwap(ctx)
-	if w.resumed = errors.Is(err, shadow.ErrRestoring); err != nil && !w.resumed {
-		return false, err
-	}
-	if w.resumed {
-		switch other, err := w.set.Backup(ctx); {
+	for _, p := range w.parts {
+		_, err := shadow.Of(p.Ledger).FinishSwap(ctx)
+		if p.resumed = errors.Is(err, shadow.ErrRestoring); err != nil && !p.resumed {
+			return false, p.failed(err)
+		}
+		if !p.resumed {
+			continue
+		}
+		w.resumed = true
+		switch other, err := p.set.Backup(ctx); {
 		case err != nil:
-			return false, err
+			return false, p.failed(err)
 		case other != w.id:
-			return false, shadow.ErrOtherRestore
+			return false, p.failed(shadow.ErrOtherRestore)
 		}
 	}
-	rows, err := shadow.Of(w.Ledger).Rows(ctx)
-	if err != nil {
-		return false, err
-	}
-	if rows > 0 || !w.resumed { // the backup of a projector that is behind may have no rows
-		if held, err := w.holds(ctx); err != nil || held {
-			return held, err
+	all := true
+	for _, p := range w.parts {
+		rows, err := shadow.Of(p.Ledger).Rows(ctx)
+		if err != nil {
+			return false, p.failed(err)
 		}
+		if rows > 0 || !p.resumed { // the backup of a projector that is behind may have no rows
+			if p.finished, err = w.holds(ctx, p); err != nil {
+				return false, p.failed(err)
+			}
+		}
+		if rows > 0 && !p.finished {
+			return false, p.failed(fmt.Errorf("%w: its tables have %d rows", ErrNotEmpty, rows))
+		}
+		all = all && p.finished
 	}
-	if rows > 0 {
-		return false, fmt.Errorf("%w: its tables have %d rows", ErrNotEmpty, rows)
+	if all {
+		return true, nil
 	}
 	list, err := w.streams(ctx)
 	if err != nil {
@@ -258,13 +326,11 @@ func (w *restoring) already(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// holds reports whether the streams are those of the backup, and the tables have its commits.
-func (w *restoring) holds(ctx context.Context) (bool, error) {
+// holds reports whether the streams of a part are those of the backup, and the tables have its commits. A shard
+// without streams holds what the others hold.
+func (w *restoring) holds(ctx context.Context, p *restoredPart) (bool, error) {
 	found := false
-	for _, s := range w.m.Streams {
-		if !s.HoldsEvents() {
-			continue
-		}
+	for _, s := range p.streams {
 		found = true
 		_, incarnation, err := streamio.OpenStream(ctx, w.JetStream, s.Name)
 		if errors.Is(err, streamio.ErrNoStream) || err == nil && incarnation != s.Incarnation {
@@ -273,19 +339,57 @@ func (w *restoring) holds(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		last, _, err := w.Ledger.LastCommit(ctx, incarnation)
-		if err != nil || last.Last < s.Committed {
+		last, _, err := p.Ledger.LastCommit(ctx, incarnation)
+		if err != nil || last.Last < w.chain.full().stream(s.Name).Committed {
 			return false, err
 		}
 	}
-	return found, nil
+	return found || !w.resumed, nil
+}
+
+// streamsOf returns the streams of events of a backup with rows on a shard, or of a plain ledger, whose number is 0.
+// The rows are where the full backup has them, because a restore begins with its tables.
+func streamsOf(m, full Manifest, shard uint32) (list []Stream) {
+	for _, s := range m.Streams {
+		if s.HoldsEvents() && full.ShardOf(s.Name) == shard {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// restoredParts are all parts of an installation.
+type restoredParts []*restoredPart
+
+// others returns the tables of the other parts.
+func (all restoredParts) others(but *restoredPart) (list []*ledger.Ledger) {
+	for _, p := range all {
+		if p != but {
+			list = append(list, p.tables())
+		}
+	}
+	return list
+}
+
+// each does the same in every part whose tables an earlier restore has not swapped.
+func (all restoredParts) each(do func(*restoredPart) error) error {
+	for _, p := range all {
+		if p.finished {
+			continue
+		}
+		if err := do(p); err != nil {
+			return p.failed(err)
+		}
+	}
+	return nil
 }
 
 func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 	defer func() {
 		if err != nil && !w.restored {
 			after := context.WithoutCancel(ctx)
-			err = errors.Join(err, w.clear(after), w.set.Drop(after), w.reopen(after))
+			dropped := w.parts.each(func(p *restoredPart) error { return p.set.Drop(after) })
+			err = errors.Join(err, w.clear(after), dropped, w.reopen(after))
 		}
 	}()
 	held := ctx
@@ -294,7 +398,12 @@ func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 			err = w.Steps.Walk(held, []steps.Step{{Verb: verb, Do: do}}, steps.Take)
 		}
 	}
-	walk("begin", func(ctx context.Context) error { return w.set.BeginRestore(ctx, w.m.Name, w.id) })
+	parts := func(do func(context.Context, *restoredPart) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return w.parts.each(func(p *restoredPart) error { return do(ctx, p) })
+		}
+	}
+	walk("begin", parts(func(ctx context.Context, p *restoredPart) error { return p.set.BeginRestore(ctx, w.m.Name, w.id) }))
 	walk("hold the leases", func(context.Context) error {
 		names, err := w.names(held)
 		for _, name := range names {
@@ -304,14 +413,16 @@ func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 		}
 		return err
 	})
+	walk("assign the partitions", w.assign)
 	walk("close the streams", w.closeStreams)
-	walk("restore the tables", w.restoreTables)
-	walk("delete later rows", w.trim)
+	walk("restore the tables", parts(w.restoreTables))
+	walk("delete later rows", parts(w.trim))
 	walk("restore the streams", w.restoreStreams)
-	walk("erase", w.erase)
-	walk("project", func(ctx context.Context) error { return w.project(ctx, done) })
-	walk("compare", w.compare)
-	walk("keep", w.set.Keep)
+	walk("erase", parts(w.erase))
+	done.Committed = make(map[string]uint64)
+	walk("project", parts(func(ctx context.Context, p *restoredPart) error { return w.project(ctx, p, done) }))
+	walk("compare", parts(w.compare))
+	walk("keep", parts(func(ctx context.Context, p *restoredPart) error { return p.set.Keep(ctx) }))
 	reached := func(point string) {
 		_ = w.Steps.Walk(held, []steps.Step{{Verb: point, Do: func(context.Context) error { return nil }}}, steps.Take)
 	}
@@ -319,7 +430,29 @@ func (w *restoring) work(ctx context.Context, done *Restored) (err error) {
 		err = context.Cause(held)
 	}
 	if err == nil {
-		err = w.set.Swap(held, reached)
+		swapped := 0
+		err = w.parts.each(func(p *restoredPart) error {
+			if err := p.set.Swap(held, reached); err != nil {
+				return err
+			}
+			swapped++
+			w.Progress.tell("swapping the tables", int64(swapped), int64(len(w.parts)))
+			return nil
+		})
 	}
 	return err
+}
+
+// assign gives the partitions the shards that the full backup names.
+func (w *restoring) assign(ctx context.Context) error {
+	if len(w.m.Shards) == 0 {
+		return nil
+	}
+	var shards []uint32
+	for _, s := range w.chain.full().Streams { // in the order of the partitions
+		if tenant, _, _ := schema.ParseStreamName(s.Name); s.HoldsEvents() && tenant == "" {
+			shards = append(shards, w.chain.full().ShardOf(s.Name))
+		}
+	}
+	return w.Tables.Assign(ctx, w.JetStream, shards)
 }

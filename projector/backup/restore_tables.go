@@ -25,14 +25,12 @@ import (
 	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
-// restoreTables has ClickHouse restore the tables into the set.
-func (w *restoring) restoreTables(ctx context.Context) error {
+// restoreTables has ClickHouse restore the tables of a part into its set.
+func (w *restoring) restoreTables(ctx context.Context, p *restoredPart) error {
 	// An insert of an interrupted restore must not reach the new tables.
-	for _, s := range w.m.Streams {
-		if s.HoldsEvents() {
-			if err := w.Ledger.KillInserts(ctx, s.Incarnation); err != nil {
-				return err
-			}
+	for _, s := range p.streams {
+		if err := p.Ledger.KillInserts(ctx, s.Incarnation); err != nil {
+			return err
 		}
 	}
 	if err := w.clear(ctx); err != nil {
@@ -42,33 +40,34 @@ func (w *restoring) restoreTables(ctx context.Context) error {
 	fromFull := slices.Clone(full.Tables)
 	if last.Incremental() {
 		fromFull = slices.DeleteFunc(fromFull, func(name string) bool { return slices.Contains(last.Tables, name) })
-		if err := w.restoreTablesOf(ctx, last, last.Tables); err != nil {
+		if err := w.restoreTablesOf(ctx, p, last, last.Tables); err != nil {
 			return err
 		}
 	}
-	if err := w.restoreTablesOf(ctx, full, fromFull); err != nil {
+	if err := w.restoreTablesOf(ctx, p, full, fromFull); err != nil {
 		return err
 	}
-	return w.set.Upgrade(ctx)
+	return p.set.Upgrade(ctx)
 }
 
-// restoreTablesOf has ClickHouse restore some tables of one backup into the set.
-func (w *restoring) restoreTablesOf(ctx context.Context, l Link, names []string) error {
+// restoreTablesOf has ClickHouse restore some tables of one backup into the set of a part.
+func (w *restoring) restoreTablesOf(ctx context.Context, p *restoredPart, l Link, names []string) error {
+	folder := tablesOf(p.Number)
 	var need uint64
 	for _, f := range l.Files {
-		if strings.HasPrefix(f.Path, tablesFolder+"/") {
+		if strings.HasPrefix(f.Path, folder+"/") {
 			need += uint64(f.Bytes)
 		}
 	}
-	if err := room(w.Staging, need); err != nil {
+	if err := room(p.staging, need); err != nil {
 		return err
 	}
-	name := staged(w.Ledger) + uuid.NewString()
-	to := filepath.Join(w.Staging, name)
-	if err := linkFolder(ctx, filepath.Join(l.Dir, tablesFolder), to); err != nil {
+	name := staged(p.Ledger) + uuid.NewString()
+	to := filepath.Join(p.staging, name)
+	if err := linkFolder(ctx, filepath.Join(l.Dir, filepath.FromSlash(folder)), to); err != nil {
 		return fmt.Errorf("copy the tables to ClickHouse's folder: %w", err)
 	}
-	err := archive.Of(w.set.Ledger).Restore(ctx, name+"/", names, func(done, total uint64) {
+	err := archive.Of(p.set.Ledger).Restore(ctx, name+"/", names, func(done, total uint64) {
 		w.Progress.tell("restoring the tables", int64(done), int64(total))
 	})
 	if errors.Is(err, archive.ErrUnknownTable) {
@@ -83,8 +82,14 @@ func (w *restoring) restoreTablesOf(ctx context.Context, l Link, names []string)
 	return nil
 }
 
-// clear removes what an interrupted backup or restore left in ClickHouse's folder.
-func (w *restoring) clear(ctx context.Context) error { return clearStaging(ctx, w.Ledger, w.Staging) }
+// clear removes what an interrupted backup or restore left in ClickHouse's folders.
+func (w *restoring) clear(ctx context.Context) error {
+	var parts []part
+	for _, p := range w.parts {
+		parts = append(parts, p.part)
+	}
+	return clearStaging(ctx, parts)
+}
 
 // room returns [ErrNoRoom] if a file system has less than the needed bytes.
 func room(dir string, need uint64) error {
@@ -113,11 +118,11 @@ func withoutRoom(sentinel, err error) error {
 	return err
 }
 
-// trim deletes the rows that the tables have of later commits.
-func (w *restoring) trim(ctx context.Context) error {
+// trim deletes the rows that the tables of a part have of later commits.
+func (w *restoring) trim(ctx context.Context, p *restoredPart) error {
 	for _, s := range w.chain.full().Streams {
-		if s.HoldsEvents() {
-			if err := w.set.Trim(ctx, s.Incarnation, s.Committed); err != nil {
+		if s.HoldsEvents() && w.chain.full().ShardOf(s.Name) == p.Number {
+			if err := p.set.Trim(ctx, s.Incarnation, s.Committed); err != nil {
 				return err
 			}
 		}
@@ -125,18 +130,23 @@ func (w *restoring) trim(ctx context.Context) error {
 	return nil
 }
 
-// erasable are the tables of the set, for the facts of erasures.
+// erasable are the tables of the set of a part, for the facts of erasures in the streams of all parts.
 type erasable struct {
-	*ledger.Ledger
 	translog.Logs
+	all []*ledger.Ledger
+}
+
+// RecordedRules implements [streamio.CommittedRules].
+func (e erasable) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
+	return ledger.RecordedRulesOf(ctx, e.all, incarnations)
 }
 
 // erase deletes the rows of messages that were erased between the copy of the tables and the last copy
 // of their stream.
-func (w *restoring) erase(ctx context.Context) error {
-	tables := erasable{w.set.Ledger, translog.Of(w.set.Ledger)}
+func (w *restoring) erase(ctx context.Context, p *restoredPart) error {
+	tables := erasable{translog.Of(p.set.Ledger), append(w.parts.others(p), p.set.Ledger)}
 	for _, s := range w.chain.full().Streams {
-		if !s.HoldsEvents() {
+		if !s.HoldsEvents() || w.chain.full().ShardOf(s.Name) != p.Number {
 			continue
 		}
 		source, err := streamio.OpenSource(ctx, w.JetStream, s.Name, tables, w.Log)
@@ -159,29 +169,26 @@ func (w *restoring) erase(ctx context.Context) error {
 				return fmt.Errorf("look for an erased message: %w", err)
 			}
 		}
-		if err := privacy.Of(w.set.Ledger).Erase(ctx, s.Incarnation, gone); err != nil {
+		if err := privacy.Of(p.set.Ledger).Erase(ctx, s.Incarnation, gone); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// project brings the set level with the streams.
-func (w *restoring) project(ctx context.Context, done *Restored) error {
-	done.Committed = make(map[string]uint64)
-	for _, s := range w.m.Streams {
-		if !s.HoldsEvents() {
-			continue
-		}
-		first, _, err := translog.Of(w.set.Ledger).LogStart(ctx, s.Incarnation)
+// project brings the set of a part level with its streams.
+func (w *restoring) project(ctx context.Context, part *restoredPart, done *Restored) error {
+	set := part.set.Ledger
+	for _, s := range part.streams {
+		first, _, err := translog.Of(set).LogStart(ctx, s.Incarnation)
 		if err != nil {
 			return err
 		}
 		p, err := w.Projector(rebuild.Target{
 			Rebuild: rebuild.Rebuild{
-				JetStream: w.JetStream, Ledger: w.set.Ledger, Keys: w.Keys, Ring: w.Ring, Log: w.Log, Timing: w.Timing, Steps: w.Steps,
+				JetStream: w.JetStream, Ledger: set, Shards: w.parts.others(part), Keys: w.Keys, Ring: w.Ring, Log: w.Log, Timing: w.Timing, Steps: w.Steps,
 			},
-			Stream: s.Name, Set: w.set.Ledger, Owner: w.owner, FirstLeaf: first, Gone: rebuild.GoneFrom(w.JetStream, s.Incarnation),
+			Stream: s.Name, Set: set, Owner: w.owner, FirstLeaf: first, Gone: rebuild.GoneFrom(w.JetStream, s.Incarnation),
 		})
 		if err != nil {
 			return err
@@ -199,9 +206,9 @@ func (w *restoring) project(ctx context.Context, done *Restored) error {
 }
 
 // compare compares the transparency logs with the manifest, and with the newest head in the tables.
-func (w *restoring) compare(ctx context.Context) error {
-	logs := translog.Of(w.set.Ledger)
-	for _, s := range w.m.Streams {
+func (w *restoring) compare(ctx context.Context, p *restoredPart) error {
+	logs := translog.Of(p.set.Ledger)
+	for _, s := range p.streams {
 		if s.LogSize == 0 {
 			continue
 		}
@@ -212,7 +219,7 @@ func (w *restoring) compare(ctx context.Context) error {
 		if log.Tree.Size != s.LogSize || hex.EncodeToString(log.Root[:]) != s.LogRoot {
 			return fmt.Errorf("%w: stream %s has %d leaves up to sequence %d, the manifest names %d", ErrOtherLog, s.Name, log.Tree.Size, s.Committed, s.LogSize)
 		}
-		if err := w.compareHead(ctx, logs, s); err != nil {
+		if err := w.compareHead(ctx, p, logs, s); err != nil {
 			return err
 		}
 	}
@@ -220,7 +227,7 @@ func (w *restoring) compare(ctx context.Context) error {
 }
 
 // compareHead checks that the newest head in the tables is a head of the restored log.
-func (w *restoring) compareHead(ctx context.Context, logs translog.Logs, s Stream) error {
+func (w *restoring) compareHead(ctx context.Context, p *restoredPart, logs translog.Logs, s Stream) error {
 	head, found, err := logs.NewestHead(ctx, s.Incarnation)
 	if err != nil || !found {
 		return err
@@ -233,7 +240,7 @@ func (w *restoring) compareHead(ctx context.Context, logs translog.Logs, s Strea
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOtherLog, err)
 	}
-	last, _, err := w.set.Ledger.LastCommit(ctx, s.Incarnation)
+	last, _, err := p.set.Ledger.LastCommit(ctx, s.Incarnation)
 	if err != nil {
 		return err
 	}

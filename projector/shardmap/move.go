@@ -19,6 +19,8 @@ var (
 	ErrMoved = errors.New("a partition has moved to another shard: the tables are opened again")
 	// ErrSwitching means that a move of the partition is at its last step. Nobody projects it until then.
 	ErrSwitching = errors.New("the partition is being switched to another shard")
+	// ErrMoves means that the move of a partition has not ended.
+	ErrMoves = errors.New("a partition is being moved: wait for the end of `ctxledger shards move`")
 	// ErrChanged means that another process has changed the map. Nothing was written.
 	ErrChanged = errors.New("another process has changed the map of the shards: run it again")
 )
@@ -86,6 +88,35 @@ func (t Tables) Unmoved(ctx context.Context, js jetstream.JetStream) error {
 	}
 	_, err := t.moved(ctx, js)
 	return err
+}
+
+// AtRest returns an error if a partition has moved since the tables were opened, or if a move has not ended:
+// [ErrMoved], [ErrMoves], or an error of the server.
+func (t Tables) AtRest(ctx context.Context, js jetstream.JetStream) error {
+	if t.shards == nil {
+		return nil
+	}
+	now, err := t.moved(ctx, js)
+	if err == nil && now.Move != nil {
+		err = fmt.Errorf("%w: partition %d to shard %d", ErrMoves, now.Move.Partition, now.Move.To)
+	}
+	return err
+}
+
+// Assign writes which shard each partition is on. No shard may have commits of the streams. Errors:
+// [ErrMoves], [ErrChanged], or an error of the server.
+func (t Tables) Assign(ctx context.Context, js jetstream.JetStream, shards []uint32) error {
+	now, err := Read(ctx, js)
+	switch {
+	case err != nil:
+		return err
+	case now.Move != nil:
+		return fmt.Errorf("%w: partition %d to shard %d", ErrMoves, now.Move.Partition, now.Move.To)
+	case slices.Equal(now.Shards, shards):
+		return nil
+	}
+	now.Shards = shards
+	return now.Save(ctx, js)
 }
 
 // movedEvery is the interval at which AwaitMove reads the map.

@@ -43,27 +43,31 @@ func (t Tables) Partitions() []*ledger.Ledger {
 
 // A Part is one of the ledgers of the tables, with the streams that are projected to it.
 type Part struct {
+	Number  uint32 // of the shard; 0 for a plain ledger
 	Shard   string // the shard, for messages; empty for a plain ledger
 	Ledger  *ledger.Ledger
 	Streams []string // empty for a plain ledger, which has all
 }
 
 // Parts returns the ledgers that have streams. A new shard has none.
-func (t Tables) Parts() (list []Part) {
+func (t Tables) Parts() []Part {
+	return slices.DeleteFunc(t.All(), func(p Part) bool { return p.Number > 0 && len(p.Streams) == 0 })
+}
+
+// All returns all ledgers, in the order of the numbers of the shards.
+func (t Tables) All() (list []Part) {
 	if t.shards == nil {
 		return []Part{{Ledger: t.plain}}
 	}
 	streams := schema.Partitions(len(t.shard.Shards)).EventStreams()
 	for i, l := range t.shards.All() {
-		part := Part{Shard: t.shards.Shards[i].String(), Ledger: l}
+		part := Part{Number: t.shards.Shards[i].Number, Shard: t.shards.Shards[i].String(), Ledger: l}
 		for partition, number := range t.shard.Shards {
 			if number == t.shards.Shards[i].Number {
 				part.Streams = append(part.Streams, streams[partition].Name)
 			}
 		}
-		if len(part.Streams) > 0 {
-			list = append(list, part)
-		}
+		list = append(list, part)
 	}
 	return list
 }

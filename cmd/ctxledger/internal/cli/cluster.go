@@ -131,7 +131,20 @@ func OpenEither(ctx context.Context, dsn string) (*ledger.Ledger, *cluster.Ledge
 
 // OpenTables connects until Close as the writer to the tables into which the streams are projected: to a
 // plain ledger, or to the shards of a cluster. The tables must be current, and the map must fit them.
-func OpenTables(ctx context.Context, a *App, js jetstream.JetStream) (t shardmap.Tables, err error) {
+func OpenTables(ctx context.Context, a *App, js jetstream.JetStream) (shardmap.Tables, error) {
+	return openTables(ctx, a, js, func(m shardmap.Map, shards *cluster.Ledgers) error { return m.Check(ctx, js, shards) })
+}
+
+// OpenRestored is OpenTables for a restore, which replaces the map and the streams. The map may not fit them.
+func OpenRestored(ctx context.Context, a *App, js jetstream.JetStream) (shardmap.Tables, error) {
+	t, err := openTables(ctx, a, js, func(shardmap.Map, *cluster.Ledgers) error { return nil })
+	if errors.Is(err, shadow.ErrRestoring) { // this run finishes it
+		err = nil
+	}
+	return t, err
+}
+
+func openTables(ctx context.Context, a *App, js jetstream.JetStream, check func(shardmap.Map, *cluster.Ledgers) error) (t shardmap.Tables, err error) {
 	m, err := shardmap.Read(ctx, js)
 	if errors.Is(err, shardmap.ErrNoMap) {
 		l, err := a.OpenMigrated(ctx)
@@ -148,7 +161,7 @@ func OpenTables(ctx context.Context, a *App, js jetstream.JetStream) (t shardmap
 	if err != nil {
 		return t, err
 	}
-	return m.Tables(shards), m.Check(ctx, js, shards)
+	return m.Tables(shards), check(m, shards)
 }
 
 // OpenWritersMigrated is [OpenWriters] for current tables.

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"filippo.io/age"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
@@ -56,10 +56,10 @@ func folder(cmd *cobra.Command, args []string) error {
 
 // createFlags are the flags of `backup create`.
 type createFlags struct {
-	staging, base, output string
-	incremental           bool
-	recipients            []string
-	store                 storeFlags
+	base, output        string
+	incremental         bool
+	staging, recipients []string
+	store               storeFlags
 }
 
 func backupCreateCommand(a *cli.App) *cobra.Command {
@@ -79,8 +79,12 @@ One backup runs at a time. An interrupted or killed backup leaves nothing that
 ClickHouse first writes to its own folder of backups (backups.allowed_path). This
 program must see that folder. It is known for the servers of "ctxledger up"; for
 another server, name it with --clickhouse-backups.
+
+On a cluster a backup has the tables of all shards. Repeat --clickhouse-backups for each shard, in the
+order of their numbers, or name one folder that all servers use. The command refuses while a partition
+moves, and shards with replicas.
 ` + storeHelp,
-		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --incremental\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups\n  ctxledger backup create /mnt/backups --recipient age1…\n  ctxledger backup create s3://bucket/ledger --s3-endpoint https://store.example.com",
+		Example: "  ctxledger backup create /mnt/backups\n  ctxledger backup create /mnt/backups --incremental\n  ctxledger backup create /mnt/backups --clickhouse-backups /var/lib/clickhouse/backups\n  ctxledger backup create /mnt/backups --clickhouse-backups /mnt/shard1 --clickhouse-backups /mnt/shard2\n  ctxledger backup create /mnt/backups --recipient age1…\n  ctxledger backup create s3://bucket/ledger --s3-endpoint https://store.example.com",
 		Args:    folder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := recipientsOf(f.recipients)
@@ -93,7 +97,7 @@ another server, name it with --clickhouse-backups.
 			return createBackup(cmd.Context(), a, args[0], f, to)
 		},
 	}
-	cmd.Flags().StringVar(&f.staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	stagingFlag(cmd.Flags(), &f.staging)
 	cmd.Flags().BoolVar(&f.incremental, "incremental", false, "copy only the messages since the newest backup of the target")
 	cmd.Flags().StringVar(&f.base, "base", "", "copy only the messages since this backup of the target")
 	f.store.add(cmd.Flags())
@@ -102,12 +106,19 @@ another server, name it with --clickhouse-backups.
 	return cmd
 }
 
-// stagingOf returns ClickHouse's folder of backups: the named one, or that of the servers of "up".
-func stagingOf(a *cli.App, named string) (string, error) {
-	if named == "" && a.Flags.ClickHouse != "" {
-		return "", cli.UsageError("which folder does this ClickHouse use for backups? name the folder with --clickhouse-backups")
+func stagingFlag(f *pflag.FlagSet, staging *[]string) {
+	f.StringArrayVar(staging, "clickhouse-backups", nil, "ClickHouse's folder of backups, as this machine sees it; may be repeated, once for each shard of a cluster")
+}
+
+// stagingOf returns ClickHouse's folders of backups: the named ones, or that of the servers of "up".
+func stagingOf(a *cli.App, named []string) ([]string, error) {
+	switch {
+	case len(named) > 0:
+		return named, nil
+	case a.Flags.ClickHouse != "":
+		return nil, cli.UsageError("which folder does this ClickHouse use for backups? name the folder with --clickhouse-backups")
 	}
-	return cmp.Or(named, embedded.BackupsDir(a.Flags.Data)), nil
+	return []string{embedded.BackupsDir(a.Flags.Data)}, nil
 }
 
 func createBackup(ctx context.Context, a *cli.App, target string, f createFlags, recipients []age.Recipient) error {
@@ -115,7 +126,7 @@ func createBackup(ctx context.Context, a *cli.App, target string, f createFlags,
 	if err != nil {
 		return err
 	}
-	js, l, err := openBoth(ctx, a) // a cluster is refused for its own reason, not for a missing base
+	js, tables, err := openTables(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -138,7 +149,7 @@ func createBackup(ctx context.Context, a *cli.App, target string, f createFlags,
 	}
 	build := status.ReadBuild()
 	m, err := backup.Create{
-		JetStream: js, Ledger: l, Target: target, Staging: staging, Base: base, Store: store,
+		JetStream: js, Tables: tables, Target: target, Staging: staging, Base: base, Store: store,
 		Keys: cli.KeysIn(a.Flags.Data), Seal: backup.Seal{Recipients: recipients, Folder: keyfile.Folder(a.Flags.Data)}, Version: strings.TrimSpace(build.Version + " " + build.Revision), Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()
@@ -255,6 +266,9 @@ func (r backupReport) WriteTable(w io.Writer) error {
 	}
 	for _, s := range r.Streams {
 		if s.HoldsEvents() {
+			if shard := r.ShardOf(s.Name); shard > 0 {
+				fmt.Fprintf(w, "shard %d, ", shard)
+			}
 			fmt.Fprintf(w, "stream %s: up to sequence %d; tables: up to sequence %d, %d leaves in the log\n", s.Name, s.Last, s.Committed, s.LogSize)
 		}
 	}

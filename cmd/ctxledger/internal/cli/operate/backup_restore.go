@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,14 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/backup"
 )
 
 func backupRestoreCommand(a *cli.App) *cobra.Command {
-	var staging, output string
-	var published []string
+	var output string
+	var staging, published []string
 	var store storeFlags
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Put a backup into an empty installation",
@@ -28,6 +26,9 @@ func backupRestoreCommand(a *cli.App) *cobra.Command {
 An incremental backup is restored with all backups that it needs, which are in the same target.
 Nothing is overwritten: the command refuses servers that have events. The exit code is 4
 if the backup is damaged, and then nothing was changed.
+
+A backup of a cluster needs a cluster with the same numbers of shards, after "ctxledger migrate
+--cluster". Each partition goes to the shard that the full backup names.
 
 Put the folder keys/ of the backed-up installation into the data folder first, by
 "ctxledger backup keys" or from a copy. The tables are restored into the database
@@ -59,12 +60,12 @@ its next heads could contradict the published one.
 	}
 	store.add(cmd.Flags())
 	cmd.Flags().StringArrayVar(&published, "published", nil, "file with a signed tree head that was published after the backup; may be repeated, once for each stream")
-	cmd.Flags().StringVar(&staging, "clickhouse-backups", "", "ClickHouse's folder of backups, as this machine sees it")
+	stagingFlag(cmd.Flags(), &staging)
 	cli.OutputFlag(cmd.Flags(), &output, "table or json", "table", "json")
 	return cmd
 }
 
-func restoreBackup(ctx context.Context, a *cli.App, dir, staging string, published []string, output string) error {
+func restoreBackup(ctx context.Context, a *cli.App, dir string, staging, published []string, output string) error {
 	staging, err := stagingOf(a, staging)
 	if err != nil {
 		return err
@@ -77,8 +78,12 @@ func restoreBackup(ctx context.Context, a *cli.App, dir, staging string, publish
 		}
 		heads = append(heads, head)
 	}
-	js, l, err := openBoth(ctx, a)
-	if err != nil && !errors.Is(err, shadow.ErrRestoring) { // this run finishes it
+	js, err := a.ConnectNATS()
+	if err != nil {
+		return err
+	}
+	tables, err := cli.OpenRestored(ctx, a, js)
+	if err != nil {
 		return err
 	}
 	ring, err := a.RingIfAny()
@@ -87,7 +92,7 @@ func restoreBackup(ctx context.Context, a *cli.App, dir, staging string, publish
 	}
 	bars := backupBars{a: a}
 	done, err := backup.Restore{
-		JetStream: js, Ledger: l, Dir: dir, Staging: staging, Keys: cli.KeysIn(a.Flags.Data), Ring: ring, Published: heads,
+		JetStream: js, Tables: tables, Dir: dir, Staging: staging, Keys: cli.KeysIn(a.Flags.Data), Ring: ring, Published: heads,
 		Projector: projector.ForRebuild, Log: a.Log(), Progress: bars.set,
 	}.Run(ctx)
 	bars.done()
