@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 )
 
@@ -49,14 +48,4 @@ func openTables(ctx context.Context, a *cli.App) (jetstream.JetStream, shardmap.
 	}
 	t, err := cli.OpenTables(ctx, a, js)
 	return js, t, err
-}
-
-// openBoth connects to the streams, and to tables that are not of an older version.
-func openBoth(ctx context.Context, a *cli.App) (jetstream.JetStream, *ledger.Ledger, error) {
-	js, err := a.ConnectNATS()
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := a.OpenMigrated(ctx)
-	return js, l, err
 }
