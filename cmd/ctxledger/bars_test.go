@@ -33,15 +33,14 @@ type barOf struct {
 // barsEqual compares the bars of the first, a middle and the last billed call of every session. The
 // segments add up to the bill. The terminal, the page of the call, the table of calls and the report
 // have the same figures. It returns the number of bars with a segment that the log does not have.
-func barsEqual(t *testing.T, data, base string) (unexplained int) {
+func barsEqual(t *testing.T, data, base string, sessions []shownSession) (unexplained int) {
 	t.Helper()
-	for _, session := range askCLI(t, data, "sessions") {
-		id := fmt.Sprint(session["session_id"])
-		calls := slices.DeleteFunc(askCLI(t, data, "river", "--param", "session_id="+id), func(c map[string]any) bool { return c["window_tokens"] == nil })
+	for _, session := range sessions {
+		id, table := session.id, session.table
+		calls := slices.DeleteFunc(slices.Clone(session.calls), func(c map[string]any) bool { return c["window_tokens"] == nil })
 		if len(calls) == 0 {
 			continue
 		}
-		table := rowsOf(parsePage(t, base+"/s/"+url.PathEscape(id)), "calls")
 		file := filepath.Join(t.TempDir(), "report.html")
 		if _, stderr, code := ctxledger(t, "report", "--session", id, "--out", file, "--data", data); code != cli.ExitDone {
 			t.Fatalf("report ended with %d: %s", code, stderr)

@@ -100,9 +100,16 @@ func parsePage(t *testing.T, address string) *html.Node {
 	return page
 }
 
+// shownSession is a session as the query river and the page of the session tell of it.
+type shownSession struct {
+	id    string
+	calls []map[string]any    // rows of the query
+	table map[string][]string // rows of the page, by turn and call
+}
+
 // pagesEqualAnswers compares the numbers of the list and of each session's page with the commands. It
-// returns the number of sessions.
-func pagesEqualAnswers(t *testing.T, data, base string) int {
+// returns the sessions.
+func pagesEqualAnswers(t *testing.T, data, base string) (sessions []shownSession) {
 	t.Helper()
 	base = strings.TrimSuffix(base, "/")
 	list := askCLI(t, data, "sessions")
@@ -129,7 +136,9 @@ func pagesEqualAnswers(t *testing.T, data, base string) int {
 		page := parsePage(t, base+"/s/"+url.PathEscape(id))
 		figuresEqualAnswers(t, data, page, session)
 		rows, compared, windows := rowsOf(page, "calls"), 0, 0
-		for _, call := range askCLI(t, data, "river", "--param", "session_id="+id) {
+		shown := shownSession{id, askCLI(t, data, "river", "--param", "session_id="+id), rows}
+		sessions = append(sessions, shown)
+		for _, call := range shown.calls {
 			if call["window_tokens"] != nil || call["window_expected"] != nil {
 				windows++
 			}
@@ -147,7 +156,7 @@ func pagesEqualAnswers(t *testing.T, data, base string) int {
 			t.Errorf("session %s: %d calls of %d with a window were compared; the page has %d", id, compared, windows, len(rows))
 		}
 	}
-	return len(list)
+	return sessions
 }
 
 // figuresEqualAnswers compares the figures at the head of a session's page with the queries. session is
