@@ -74,8 +74,15 @@ var columnsOf = map[Way]int{
 	Minus: 2, Portion: 2, Distinct: 0, Mean: 0, Median: 0, Currency: 0,
 }
 
-// OfSession reports whether the shard of the parameter session_id answers alone.
+// OfSession reports whether the query needs the parameter session_id, whose shard answers alone.
 func (m Merge) OfSession() bool { return len(m.Keys) == 0 && !m.Same }
+
+// Alone reports whether one shard answers, where session is the value of the parameter session_id. Other shards
+// have rows about a session only in a union whose rows are not of one session each, such as those of a gap.
+func (m Merge) Alone(session string) bool {
+	ofSessions := len(m.Combine) > 0 || slices.ContainsFunc(m.Keys, func(k Key) bool { return k.Column == "session_id" })
+	return m.OfSession() || session != "" && ofSessions
+}
 
 // A Key is a column that the rows of a result are sorted by. NULL is last.
 type Key struct {

@@ -77,3 +77,16 @@ func TestParseMergeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestAlone: the shard of a session answers alone, unless rows about the session may be on other shards.
+func TestAlone(t *testing.T) {
+	for name, want := range map[string][2]bool{ // without a session, with one
+		"cache-calls": {true, true}, "cache-bill": {false, true}, "top-items": {false, true}, "sessions": {false, true},
+		"quarantine": {false, false}, "open-gaps": {false, false}, "erasures": {false, false}, "prices": {false, false},
+	} {
+		m, ok := merges()[name]
+		if got := [2]bool{m.Alone(""), m.Alone("s")}; !ok || got != want {
+			t.Errorf("%s: one shard answers: %v, want %v", name, got, want)
+		}
+	}
+}

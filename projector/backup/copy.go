@@ -157,15 +157,14 @@ func (s *Stream) describe(state api.StreamState) error {
 // roomFor returns [ErrFull] if Target has less room than the copies take.
 func (c Create) roomFor(ctx context.Context, parts []part, streams []Stream) error {
 	var need uint64
-	for _, p := range parts {
-		if c.Base != "" {
-			break
+	if c.Base == "" {
+		for _, p := range parts {
+			bytes, err := archive.Of(p.Ledger).Bytes(ctx)
+			if err != nil {
+				return p.failed(err)
+			}
+			need += bytes
 		}
-		bytes, err := archive.Of(p.Ledger).Bytes(ctx)
-		if err != nil {
-			return p.failed(err)
-		}
-		need += bytes
 	}
 	for _, s := range streams {
 		stream, err := c.JetStream.Stream(ctx, s.Name)

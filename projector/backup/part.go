@@ -31,7 +31,11 @@ func partsOf(t shardmap.Tables, staging []string) (list []part, err error) {
 		}
 	}
 	all := t.All()
-	if len(staging) != 1 && len(staging) != len(all) {
+	switch {
+	case len(staging) == 1 || len(staging) == len(all):
+	case len(all) == 1:
+		return nil, fmt.Errorf("%w: %d folders are named, and ClickHouse is one server: name its folder", ErrStaging, len(staging))
+	default:
 		return nil, fmt.Errorf("%w: %d folders are named for %d shards: name one for each, in the order of their numbers, or one that all of them use", ErrStaging, len(staging), len(all))
 	}
 	for i, p := range all {

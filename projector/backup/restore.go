@@ -340,7 +340,7 @@ func (w *restoring) holds(ctx context.Context, p *restoredPart) (bool, error) {
 			return false, err
 		}
 		last, _, err := p.Ledger.LastCommit(ctx, incarnation)
-		if err != nil || last.Last < w.chain.full().stream(s.Name).Committed {
+		if err != nil || last.Last < s.Committed {
 			return false, err
 		}
 	}

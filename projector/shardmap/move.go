@@ -97,23 +97,29 @@ func (t Tables) AtRest(ctx context.Context, js jetstream.JetStream) error {
 		return nil
 	}
 	now, err := t.moved(ctx, js)
-	if err == nil && now.Move != nil {
-		err = fmt.Errorf("%w: partition %d to shard %d", ErrMoves, now.Move.Partition, now.Move.To)
+	if err == nil {
+		err = now.atRest()
 	}
 	return err
+}
+
+// atRest returns [ErrMoves] if a move has not ended.
+func (m Map) atRest() error {
+	if m.Move == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: partition %d to shard %d", ErrMoves, m.Move.Partition, m.Move.To)
 }
 
 // Assign writes which shard each partition is on. No shard may have commits of the streams. Errors:
 // [ErrMoves], [ErrChanged], or an error of the server.
 func (t Tables) Assign(ctx context.Context, js jetstream.JetStream, shards []uint32) error {
 	now, err := Read(ctx, js)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = now.atRest()
+	}
+	if err != nil || slices.Equal(now.Shards, shards) {
 		return err
-	case now.Move != nil:
-		return fmt.Errorf("%w: partition %d to shard %d", ErrMoves, now.Move.Partition, now.Move.To)
-	case slices.Equal(now.Shards, shards):
-		return nil
 	}
 	now.Shards = shards
 	return now.Save(ctx, js)

@@ -39,7 +39,7 @@ func Query(ctx context.Context, shards *cluster.Ledgers, q queries.Query, bound 
 		return nil, fmt.Errorf("query %s: %w", q.Name, ErrNotOnCluster)
 	}
 	most := mostRows(bound, limits)
-	alone := how.OfSession() || len(how.Combine) > 0 && bound["session_id"] != ""
+	alone := how.Alone(bound["session_id"])
 	var err error
 	if len(how.Combine) > 0 && !alone {
 		q.SQL = unlimited(q.SQL)
