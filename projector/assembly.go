@@ -60,6 +60,9 @@ func (b *builder) begin(ctx context.Context, rows *ledger.Batch) (*assembly, err
 			return a, nil
 		}
 	}
+	if rows == b.model { // with a turn, other streams fill it later
+		b.model = nil
+	}
 	rows.Reset(ledger.Range{})
 	a.rows = rows
 	return a, nil

@@ -97,3 +97,35 @@ func TestARefusedRedactionWithholdsNothing(t *testing.T) {
 		}
 	}
 }
+
+// The memory of a batch with a turn leaves its stream with the turn, also if the memory held a batch without a turn
+// before. A later batch does not look at it.
+func TestMemoryLeavesWithItsTurn(t *testing.T) {
+	t.Parallel()
+	p := newBuilder(&shared{store: nothingKnown{}})
+	p.withheld, p.seen = new(leak.Values), identity.New(1<<20)
+	build := func(n int, grown bool) batch {
+		t.Helper()
+		a, err := p.begin(t.Context(), nil)
+		if err == nil {
+			err = p.add(t.Context(), a, []*streamio.Message{projectortest.At(uint64(n), projectortest.Event(n, 0).Binary())})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.grown = grown
+		b, err := p.complete(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.land()
+		return b
+	}
+	small := build(1, false)
+	if p.model != small.rows {
+		t.Fatal("a batch without a turn is no model")
+	}
+	if large := build(2, true); large.rows != small.rows || p.model != nil {
+		t.Errorf("the memory is the same: %v; the builder looks at it: %v", large.rows == small.rows, p.model == large.rows)
+	}
+}

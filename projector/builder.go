@@ -25,7 +25,7 @@ type builder struct {
 	holes    hole.Finder
 	flights  []flight
 	free     chan *ledger.Batch // batches for reuse
-	model    *ledger.Batch      // the batch that was built last; nil before the first
+	model    *ledger.Batch      // the last batch without a turn; nil before the first, and while it is filled again
 	firsts   int                // the number of firsts in model
 }
 
