@@ -52,6 +52,7 @@ func (r *shardRig) sameChecks() {
 	r.projectPlain(4)
 	p.sameSpread()
 	p.sameRuns()
+	p.sameGaps()
 	p.sameParquet("sessions", "window-by-layer", "model-usage", "event-types", "selection-acceptance", "selection-signals", "tellings", "budget-headroom", "omitted-then-missing")
 	for _, l := range []*ledger.Ledger{r.ledgers().All()[1], r.plain} { // a session that is quiet for two days
 		err := l.SQL(nil).Conn.Exec(r.t.Context(), `INSERT INTO events SELECT * REPLACE (

@@ -121,6 +121,24 @@ func (p *person) sameRuns() {
 	}
 }
 
+// sameGaps compares commands about the session of each shard. Some of its gaps have steps in the other session.
+func (p *person) sameGaps() {
+	p.t.Helper()
+	report, second := filepath.Join(p.data, "gaps.html"), p.sessions[1]
+	for says, args := range map[string][]string{
+		"what is gap-of-0?": {"report", "--session", p.sessions[0], "--out", report},
+		"what is gap-of-1?": {"report", "--session", second, "--out", report},
+		"gap-of-0":          {"why", "--turn", "turn-" + second, "--session", second, "--item", "left-0", "-o", "csv"},
+	} {
+		got, code := p.printed(p.shards[0].ClickHouseDSN(), report, args)
+		want, _ := p.printed(p.dsn, report, args)
+		if at := differAt(got, want); code != cli.ExitDone || at >= 0 || !strings.Contains(want, says) {
+			at = max(at-100, 0)
+			p.t.Errorf("%v ended with %d and printed\n%.600s\nand on one machine\n%.600s", args, code, got[min(at, len(got)):], want[min(at, len(want)):])
+		}
+	}
+}
+
 // sameSpread compares the questions about the facts of spread with one machine. Each answer has rows.
 func (p *person) sameSpread() {
 	p.t.Helper()

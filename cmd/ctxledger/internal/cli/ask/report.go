@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/answer"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/source"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/view"
@@ -82,6 +83,9 @@ func runReport(ctx context.Context, a *cli.App, flags reportFlags) error {
 		_, err = flags.ids().Complete(ctx, a, l, flags.Tenant)
 	}
 	if err != nil {
+		return err
+	}
+	if ctx, err = answer.OnShards(ctx, o.shards); err != nil { // gaps of the session can have steps on other shards
 		return err
 	}
 	size, err := WriteReport(ctx, l, flags.TurnFlags, flags.out)
