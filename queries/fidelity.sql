@@ -33,8 +33,9 @@ told AS
             nullIf(toString(model), ''), toString(uncached_input), toString(cache_read), toString(cache_write_5m),
             toString(cache_write_1h), toString(cache_write), toString(output), toString(reasoning),
             toString(window_tokens), nullIf(toString(stop_reason), '')] AS said,
-        (tenant, source) IN (SELECT tenant, source FROM retold) AS told_better,
-        (tenant, concat(toString(source), '#', call_id)) IN (SELECT tenant, source FROM retold) AS elsewhere
+        (tenant, session_id, source) IN (SELECT tenant, session_id, source FROM retold) AS told_better,
+        (tenant, session_id, concat(toString(source), '#', call_id)) IN (
+            SELECT tenant, session_id, source FROM retold) AS elsewhere
     FROM calls
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})

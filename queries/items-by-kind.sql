@@ -36,7 +36,7 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
             AND (
                 {days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
             AND change != 'removed'
-            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+            AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
         GROUP BY sipHash128(tenant, session_id, item_id)
     )
 GROUP BY tenant, session_id, context_kind, layer

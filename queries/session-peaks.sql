@@ -29,7 +29,7 @@ told AS
         AND (
             {sessions:String} = ''
                 OR session_id IN (SELECT arrayJoin(JSONExtract({sessions:String}, 'Array(String)'))))
-        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     LIMIT 1 BY incarnation, stream_seq
 ),
 known AS

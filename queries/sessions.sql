@@ -73,7 +73,7 @@ WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 
                     WHERE (
                         {tenant:String} = ''
                             OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-                        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+                        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
                         AND (
                             {model:String} = ''
                                 OR (tenant, session_id) IN

@@ -47,7 +47,7 @@ FROM
         event_time AS at, toString(event_type) AS kind, NULL::Nullable(Int64) AS window,
         NULL::Nullable(Int64) AS written, 0 AS left_out, recorded_at
     FROM recorded_events
-    WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     UNION ALL
     SELECT
         tenant, session_id, task_id, attempt_id, run_id, turn_id, step_id, tool_call_id, action_id, '', event_time,

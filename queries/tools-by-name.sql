@@ -27,7 +27,7 @@ FROM
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
         AND tool_call_id != ''
-        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
         AND item_type IN ('function_call', 'function_call_output')
     GROUP BY tenant, session_id, cityHash64(attempt_id, tool_call_id)
 )

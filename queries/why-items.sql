@@ -27,7 +27,7 @@ FROM
     PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     UNION ALL
     SELECT if(item_ref = '', log_item_id, item_ref), ''
     FROM log_items

@@ -40,6 +40,13 @@ func (p *person) spread() {
 		p.chose(session, i)
 		p.asked(session, i)
 	}
+	// A source whose log another one tells better in the first session, and only there.
+	const log = "urn:ctxledger:import:codex:log"
+	for _, of := range [][2]string{{p.sessions[0], log}, {p.sessions[0], log + ";r2;text;x"}, {p.sessions[1], log}} {
+		p.worked(of[0], of[1], &schema.ScopeOpened{RunID: "run-" + of[0], ScopeKind: "session"})
+		p.worked(of[0], of[1], p.usage("told-of-"+of[0], "five", 70, ""))
+		p.worked(of[0], of[1], &schema.ItemAdded{Item: schema.Item{ItemID: "told", ContextKind: "told", Title: "cat told"}})
+	}
 	// A gap that one shard resolves, one that the other asks about, and one of a single session.
 	first, second := p.sessions[0], p.sessions[1]
 	p.worked(first, "", &schema.MissingResolved{Missing: schema.Missing{MissingID: "gap-of-1", Status: schema.StatusResolved, ResolutionRefs: schema.Refs("i")}})
@@ -144,7 +151,7 @@ func (p *person) sameSpread() {
 	p.t.Helper()
 	shards := p.ledgers()
 	for name, least := range map[string]int64{
-		"cache-miss-reasons": 2, "elision-savings": 2, "resources": 2, "selection-signals": 3, "tasks": 2, "tellings": 4, "tokenizer-error": 2,
+		"cache-miss-reasons": 2, "elision-savings": 2, "resources": 2, "selection-signals": 3, "tasks": 2, "tellings": 6, "items-by-kind": 4, "fidelity": 2, "tools-by-name": 0, "model-usage": 1, "tokenizer-error": 2,
 		"omitted-then-missing": 2, "open-gaps": 5, "gaps": 1, "unreferenced-results": 0,
 	} {
 		q, err := queries.Get(name)

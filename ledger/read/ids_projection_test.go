@@ -25,7 +25,7 @@ const (
 	wholeEvents     = `SELECT tenant, session_id, agent, event_time AS newest
 		FROM events FINAL
 		WHERE ({tenant:String} IN ('', tenant) OR {tenant:String} = 'default' AND tenant = '')
-			AND NOT has((SELECT groupArray((toString(tenant), toString(source))) FROM retold), (toString(tenant), toString(source)))
+			AND NOT has((SELECT groupArray((toString(tenant), session_id, toString(source))) FROM retold), (toString(tenant), session_id, toString(source)))
 			AND ({model:String} = '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM calls WHERE model = {model:String}))`
 )
 
@@ -129,7 +129,7 @@ func (p *projected) erase() {
 }
 
 func (p *projected) retell() {
-	p.exec("INSERT INTO retold SELECT DISTINCT tenant, session_id, source, now() FROM events WHERE cityHash64(source, %d) %% 4 = 0", p.random.Uint32())
+	p.exec("INSERT INTO retold SELECT DISTINCT tenant, session_id, source, now() FROM events WHERE cityHash64(session_id, source, %d) %% 4 = 0", p.random.Uint32())
 }
 
 // compare compares what reads the projection with the same over all events.

@@ -16,7 +16,7 @@ FROM
         WHERE tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String}))
             AND session_id = {session:String}
             AND has({ids:Array(String)}, subject)
-            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+            AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
             AND event_type NOT IN (
                 'context.item.removed', 'context.injection.removed', 'context.resource.accessed',
                 'context.redaction.revoked')

@@ -60,5 +60,5 @@ FROM
     SELECT *
     FROM based_assemblies
 )
-WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

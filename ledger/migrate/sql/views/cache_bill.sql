@@ -88,7 +88,7 @@ marks AS
             toString(record_kind) AS kind, ifNull(sequence, toInt64(stream_seq)) AS at
         FROM replacements
         WHERE (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
-            AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+            AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
         UNION ALL
         SELECT tenant, session_id, thread_id, 'pressure', ifNull(sequence, toInt64(stream_seq))
         FROM windows
@@ -146,7 +146,7 @@ assemblies AS
             FROM based_assemblies
             WHERE call_id != '' AND NOT has(coverage_reasons, 'base_missing')
         )
-        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     )
 ),
 messages AS
@@ -173,7 +173,8 @@ other_tellings AS
                     output DESC NULLS LAST, recorded_at, stream_seq) AS counts
         FROM (SELECT *, if(provider_message_id = '', call_id, provider_message_id) AS message FROM calls)
         WHERE (tenant, session_id, message) IN (messages)
-            AND (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
+            AND (tenant, session_id, concat(toString(source), '#', call_id)) NOT IN (
+                SELECT tenant, session_id, source FROM retold)
     )
     WHERE call_id != counts
 ),
@@ -194,13 +195,14 @@ facts AS
             2 * multiIf(
                 fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
                 fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6)
-                + toInt64((tenant, source) IN (SELECT tenant, source FROM retold))
+                + toInt64((tenant, session_id, source) IN (SELECT tenant, session_id, source FROM retold))
         ) * 100000000000000000 - ifNull(output, -1) AS first_rank,
         toInt64(toUnixTimestamp64Nano(recorded_at)) AS second_rank,
         CAST([], 'Array(UInt64)') AS keys, CAST([], 'Array(Int32)') AS sizes, CAST([], 'Array(UInt64)') AS refs
     FROM calls
     WHERE (incarnation, stream_seq) NOT IN (other_tellings)
-        AND (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
+        AND (tenant, session_id, concat(toString(source), '#', call_id)) NOT IN (
+            SELECT tenant, session_id, source FROM retold)
     UNION ALL
     SELECT
         toUUID('00000000-0000-0000-0000-000000000000'), stream_seq, toDateTime64(0, 9, 'UTC'),

@@ -54,7 +54,8 @@ FROM
             PARTITION BY tenant, session_id, attempt_id, record_id, change
             ORDER BY summary_ref = '', recorded_at, stream_seq) AS version
     FROM replacements FINAL
-    WHERE record_kind = 'compaction' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE record_kind = 'compaction'
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 )
 WHERE version = 1
 SETTINGS do_not_merge_across_partitions_select_final = 1;

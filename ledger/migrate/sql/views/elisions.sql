@@ -41,5 +41,5 @@ SELECT
     elided_stub_digests, elided_reasons, metadata,
     greatest(JSONExtractInt(metadata, 'part'), 1) AS part, greatest(JSONExtractInt(metadata, 'parts'), 1) AS parts
 FROM replacements FINAL
-WHERE record_kind = 'elision' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+WHERE record_kind = 'elision' AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

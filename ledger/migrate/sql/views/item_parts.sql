@@ -30,6 +30,11 @@ SELECT
     JSONExtractString(one, 'detail') AS detail, JSONExtract(one, 'byte_size', 'Nullable(Int64)') AS byte_size,
     JSONExtractString(one, 'digest') AS content_digest, JSONExtract(one, 'tokens', 'Nullable(Int64)') AS tokens,
     JSONExtractString(one, 'estimator') AS estimator
-FROM (SELECT * FROM items FINAL WHERE parts != '' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold))
+FROM
+(
+    SELECT *
+    FROM items FINAL
+    WHERE parts != '' AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
+)
 ARRAY JOIN JSONExtractArrayRaw(parts) AS one, arrayEnumerate(JSONExtractArrayRaw(parts)) AS number
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -55,5 +55,5 @@ SELECT
     JSONExtract(extra, 'source_selectors', 'Array(String)') AS source_selectors,
     JSONExtract(extra, 'source_authorities', 'Array(String)') AS source_authorities, reads, parts
 FROM items FINAL
-WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -27,5 +27,5 @@ SELECT
     ifNull(sequence, toInt64(stream_seq)) AS thread_order, log_item_id, log_id, position, item_type, role, name,
     call_id, status, item_ref, parent_ref, tokens, byte_size, content_digest, metadata, markers
 FROM log_items FINAL
-WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

@@ -83,9 +83,10 @@ FROM
                 multiIf(
                     fidelity = 'wire', 1, fidelity = 'serialized', 2, fidelity = 'stated', 3, fidelity = 'reported', 4,
                     fidelity = 'reconstructed' OR startsWith(source, 'urn:ctxledger:import:'), 5, fidelity = '', 3, 6),
-                (tenant, source) IN (SELECT tenant, source FROM retold), output DESC NULLS LAST, recorded_at,
-                stream_seq) AS version
+                (tenant, session_id, source) IN (SELECT tenant, session_id, source FROM retold), output DESC NULLS LAST,
+                recorded_at, stream_seq) AS version
     FROM calls
-    WHERE (tenant, concat(toString(source), '#', call_id)) NOT IN (SELECT tenant, source FROM retold)
+    WHERE (tenant, session_id, concat(toString(source), '#', call_id)) NOT IN (
+        SELECT tenant, session_id, source FROM retold)
 )
 WHERE version = 1;

@@ -81,13 +81,13 @@ FROM
                 Nullable(Int64), Nullable(Float64), Nullable(Float64))') AS call,
         '' AS currency, '' AS priced_currency, '' AS price_source, '' AS cost_lacks, toUInt64(0) AS shared
     FROM events FINAL
-    WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     UNION ALL
     SELECT
         tenant, session_id, '', '', toDateTime64(0, 9, 'UTC'), 'shared', '', '', '', '', '',
         (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), '', '', '', '', toUInt64(count() - uniqExact(event_id))
     FROM events FINAL
-    WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
         AND startsWith(source, 'urn:ctxledger:import:')
         AND (tenant, session_id) IN (
             SELECT tenant, session_id

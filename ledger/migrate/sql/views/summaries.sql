@@ -28,5 +28,5 @@ SELECT
     source_item_refs, content_ref, content_digest, tokens, covers_through_position, loss_notes, open_questions,
     refresh_policy, ephemeral_context_id, summarizer_call_id, goal_refs, metadata
 FROM replacements FINAL
-WHERE record_kind = 'summary' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+WHERE record_kind = 'summary' AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 SETTINGS do_not_merge_across_partitions_select_final = 1;

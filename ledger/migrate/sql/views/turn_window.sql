@@ -60,7 +60,8 @@ passes AS
 (
     SELECT *, ifNull(sequence, toInt64(stream_seq)) AS at, change = 'applied' AS applied
     FROM replacements FINAL
-    WHERE record_kind = 'elision' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE record_kind = 'elision'
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 ),
 item_passes AS
 (
@@ -102,7 +103,7 @@ thread_ranges AS
     FROM replacements FINAL
     WHERE record_kind = 'compaction'
         AND change = 'completed'
-        AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     GROUP BY tenant, session_id, thread_id
 ),
 logged AS
@@ -118,7 +119,7 @@ logged AS
         SELECT
             *, groupUniqArray(attempt_id) OVER (PARTITION BY tenant, session_id, thread_id, position) AS attempts
         FROM log_items FINAL
-        WHERE (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        WHERE (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
     ) AS l
     LEFT JOIN thread_ranges USING (tenant, session_id, thread_id)
 ),
@@ -133,7 +134,8 @@ titles AS
             tenant, session_id, item_id, title, layer, token_estimate, redaction_state,
             ifNull(sequence, toInt64(stream_seq)) AS at
         FROM items FINAL
-        WHERE change != 'removed' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+        WHERE change != 'removed'
+            AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
         UNION ALL
         SELECT tenant, erased_session_id, erased_item_id, '', '', NULL, 'expired', -1
         FROM erased_records
@@ -158,7 +160,7 @@ placed AS
         ) AS known_as,
         if(startsWith(source, 'urn:ctxledger:import:'), toString(source), '') AS teller
     FROM placements FINAL
-    WHERE assembly_id != '' AND (tenant, source) NOT IN (SELECT tenant, source FROM retold)
+    WHERE assembly_id != '' AND (tenant, session_id, source) NOT IN (SELECT tenant, session_id, source FROM retold)
 ),
 seen AS
 (
