@@ -7,8 +7,8 @@
 // partition is projected to one shard, so all rows of a session are on one shard.
 //
 // The map depends on the bucket of a session alone, never on its tenant: questions look for the shard of a
-// session by its id. A tenant with streams of its own is refused. Its partitions have other buckets than the
-// shared ones, so one of them would be on another shard than earlier facts of its sessions.
+// session by its id. A tenant with streams of its own is refused. Its partitions can have other buckets than the
+// shared ones. Later facts of a session would then be on another shard than the earlier ones.
 //
 // A [Move] of a partition to another shard is a part of the entry until it ends. Each change is a
 // compare-and-set. A projector compares the map with the one that it began with, under the lease of its
