@@ -59,6 +59,7 @@ type store interface {
 	KillInserts(ctx context.Context, incarnation uuid.UUID) error
 
 	LastCommit(ctx context.Context, incarnation uuid.UUID) (ledger.Range, bool, error)
+	CommittedAnywhere(ctx context.Context, incarnation uuid.UUID) (uint64, error)
 	CommitsBefore(ctx context.Context, incarnation uuid.UUID, first uint64, limit int) ([]ledger.Commit, error)
 	Held(ctx context.Context, commits []ledger.Commit) ([]map[string]uint64, error)
 	Lacking(ctx context.Context, b *ledger.Batch, first uint64, since time.Time) ([]ledger.Lack, error)

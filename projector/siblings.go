@@ -75,8 +75,9 @@ func (s *siblings) open(ctx context.Context, js jetstream.JetStream, stream jets
 // errEarlier means that the shared streams have events of the tenant that are not in the ledger yet.
 var errEarlier = errors.New("a shared stream has earlier events of the tenant that are not in the ledger: the stream of the tenant waits until they are projected")
 
-// awaitEarlier returns an error until the ledger has the tenant's events of the shared streams. They
-// get no more of them. An event that is repeated in the tenant's own stream is then known.
+// awaitEarlier returns an error until the tenant's events of the shared streams are in the ledger, or in those of the
+// other shards. The shared streams get no more of them. An event that is repeated in the tenant's own stream is then
+// known, and a value that was redacted is withheld.
 func (rc *recovery) awaitEarlier(ctx context.Context) error {
 	for _, shared := range rc.siblings.earlier {
 		stream, err := rc.config.JetStream.Stream(ctx, shared.Name)
@@ -90,11 +91,11 @@ func (rc *recovery) awaitEarlier(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look for events of tenant %s in stream %s: %w", rc.siblings.tenant, shared.Name, err)
 		}
-		last, _, err := rc.store.LastCommit(ctx, shared.Incarnation)
+		through, err := rc.store.CommittedAnywhere(ctx, shared.Incarnation)
 		if err != nil {
 			return err
 		}
-		if last.Last < newest.Sequence {
+		if through < newest.Sequence {
 			return fmt.Errorf("%w (%s, sequence %d)", errEarlier, shared.Name, newest.Sequence)
 		}
 	}

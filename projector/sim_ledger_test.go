@@ -262,6 +262,11 @@ func (s simStore) LastCommit(ctx context.Context, incarnation uuid.UUID) (r ledg
 	return r, found, err
 }
 
+func (s simStore) CommittedAnywhere(ctx context.Context, incarnation uuid.UUID) (uint64, error) {
+	last, _, err := s.LastCommit(ctx, incarnation)
+	return last.Last, err
+}
+
 // LogAt returns none: the simulation keeps no transparency log.
 func (s simStore) LogAt(context.Context, uuid.UUID, uint64) (ledger.Log, error) {
 	return ledger.Log{}, nil

@@ -41,6 +41,18 @@ func (t tables) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (ma
 	return ledger.RecordedRulesOf(ctx, append([]*ledger.Ledger{t.Ledger}, t.others...), incarnations)
 }
 
+// CommittedAnywhere returns the last sequence of a stream that is committed on any shard, or 0.
+func (t tables) CommittedAnywhere(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
+	for _, l := range append([]*ledger.Ledger{t.Ledger}, t.others...) {
+		last, _, err := l.LastCommit(ctx, incarnation)
+		if err != nil {
+			return 0, err
+		}
+		through = max(through, last.Last)
+	}
+	return through, nil
+}
+
 // FinishSwap also returns [shadow.ErrRestoring] if a restore has not finished on another shard. The projector
 // would not know the redactions of that shard.
 func (t tables) FinishSwap(ctx context.Context) (bool, error) {

@@ -33,6 +33,7 @@ func TestBackupsOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.must("prices", "import", prices)
+	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "4")
 	r.must("bench", "seed", "--events", "600", "--days", "20")
 	r.must("project", "--until-caught-up")
 	r.must("shards", "move", "--partition", "0", "--to", "2")

@@ -53,6 +53,7 @@ func TestPartitionMoves(t *testing.T) {
 	m.addShard()
 	m.refusesMoves()
 	m.projectors = []*program{m.command("project").begin(t), m.command("project").begin(t)}
+	m.ownStreams()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var load sync.WaitGroup
@@ -162,6 +163,33 @@ func (m *moves) addShard() {
 	}
 }
 
+// ownStreams gives the tenant streams of its own while projectors run. Its sessions stay where they are, and an event
+// that is sent again counts once.
+func (m *moves) ownStreams() {
+	m.t.Helper()
+	earlier := m.item(m.sessions[0], "user-1", "item-earlier", "in a shared stream", "")
+	for says, args := range map[string][]string{
+		"--partitions 2: a tenant on this cluster has 4": {"migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "2"},
+		"give --cluster shards, too":                     {"migrate", "--tenant", "acme", "--partitions", "4"},
+	} {
+		if stdout, stderr, code := m.run(args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, says) {
+			m.t.Errorf("%v ended with %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	out := m.must("migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "4", "--max-bytes", "256MiB")
+	if !strings.Contains(out, "created stream CTX_3-acme of tenant acme with 67108864 bytes") || !strings.Contains(out, "the events of these tenants only") {
+		m.t.Errorf("migrate printed %s", out)
+	}
+	m.send(earlier)
+	m.level()
+	if out := m.must("shards", "list"); strings.Count(out, "\n") != 10 || !strings.Contains(out, "CTX_0-acme") {
+		m.t.Errorf("shards list printed %s", out)
+	}
+	if out := m.must("query", "duplicates", "--param", "tenant=acme", "-o", "csv"); strings.Count(out, "\n") != 2 {
+		m.t.Errorf("the duplicates are %s", out)
+	}
+}
+
 // configure gives the first two servers a list of shards.
 func (m *moves) configure(ports []int) {
 	m.t.Helper()
@@ -236,7 +264,7 @@ func (m *moves) refusesMoves() {
 			m.t.Errorf("move of %d to %d ended with %d: %s", c.partition, c.to, code, stderr)
 		}
 	}
-	if out, _, code := m.move(1, 2); code != cli.ExitDone || !strings.Contains(out, "stream CTX_1 is on shard 2") {
+	if out, _, code := m.move(1, 2); code != cli.ExitDone || !strings.Contains(out, "partition 1 is on shard 2") {
 		m.t.Errorf("a move to its own shard ended with %d: %s", code, out)
 	}
 	other := before

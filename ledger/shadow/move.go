@@ -33,9 +33,9 @@ func carryOver(ctx context.Context, b *Set, params chsql.Params) error {
 const parallelChanges = 6
 
 // Adopt adds the rows of a set to the live tables of its server, and what else the source keeps of the
-// stream. The live tables must have no rows of the stream. A call that was cut off may have added some of
+// streams. The live tables must have no rows of the streams. A call that was cut off may have added some of
 // them; see [Live.Remove].
-func (l Live) Adopt(ctx context.Context, b *Set, incarnation uuid.UUID) error {
+func (l Live) Adopt(ctx context.Context, b *Set, incarnations []uuid.UUID) error {
 	// The server takes no parameter after FROM, so this connection is in the database of the set.
 	within := clickhouse.Context(ctx, clickhouse.WithParameters(b.params(nil).Encoded()))
 	var g errgroup.Group
@@ -46,14 +46,16 @@ func (l Live) Adopt(ctx context.Context, b *Set, incarnation uuid.UUID) error {
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("add the rows of the set: %w", err)
 	}
-	of := chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text("retold")}
-	if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
-		return fmt.Errorf("copy retold: %w", err)
-	}
-	for _, table := range placed() {
-		of["table"] = chsql.Text(table)
-		if err := b.source.sql.Copy(ctx, "rows_of", of, l.sql, "insert_live", of); err != nil {
-			return fmt.Errorf("copy %s: %w", table, err)
+	for _, incarnation := range incarnations {
+		of := chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text("retold")}
+		if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
+			return fmt.Errorf("copy retold: %w", err)
+		}
+		for _, table := range placed() {
+			of["table"] = chsql.Text(table)
+			if err := b.source.sql.Copy(ctx, "rows_of", of, l.sql, "insert_live", of); err != nil {
+				return fmt.Errorf("copy %s: %w", table, err)
+			}
 		}
 	}
 	return nil

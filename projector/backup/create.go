@@ -215,9 +215,9 @@ func clearStaging(ctx context.Context, parts []part) error {
 func (c Create) make(ctx context.Context, parts []part, chain Chain, partial string) (m Manifest, err error) {
 	m = Manifest{
 		Format: formatFull, Version: c.Version, Migration: migrate.Latest(), NATS: c.JetStream.Conn().ConnectedServerVersion(),
-		Keys: keysLeftOut, Shards: shardsOf(parts),
+		Keys: keysLeftOut,
 	}
-	if len(m.Shards) > 0 {
+	if c.Tables.OnCluster() {
 		m.Format = Format
 	}
 	if err := c.Tables.AtRest(ctx, c.JetStream); err != nil {
@@ -232,6 +232,13 @@ func (c Create) make(ctx context.Context, parts []part, chain Chain, partial str
 	if m.Streams, err = c.positions(ctx, parts); err != nil {
 		return m, err
 	}
+	var events []string
+	for _, s := range m.Streams {
+		if s.HoldsEvents() {
+			events = append(events, s.Name)
+		}
+	}
+	m.Shards = shardsOf(parts, events)
 	if len(chain) > 0 {
 		if err := c.follow(ctx, parts, chain, &m); err != nil {
 			return m, err

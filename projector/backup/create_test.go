@@ -401,7 +401,7 @@ func TestFits(t *testing.T) {
 	} {
 		switch err := fits(Manifest{Shards: c.of}, c.parts); {
 		case c.says == "" && err != nil, c.says != "" && (!errors.Is(err, ErrShards) || !strings.Contains(err.Error(), c.says)):
-			t.Errorf("a backup of %v to %v: %v", c.of, shardsOf(c.parts), err)
+			t.Errorf("a backup of %v to %v: %v", c.of, shardsOf(c.parts, nil), err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
@@ -47,11 +46,11 @@ func partsOf(t shardmap.Tables, staging []string) (list []part, err error) {
 	return list, nil
 }
 
-// shardsOf returns the shards of an installation, and nothing for a plain ledger.
-func shardsOf(parts []part) (list []Shard) {
+// shardsOf returns the shards of an installation, with their streams among these, and nothing for a plain ledger.
+func shardsOf(parts []part, streams []string) (list []Shard) {
 	for _, p := range parts {
 		if p.Number > 0 {
-			list = append(list, Shard{p.Number, p.Streams})
+			list = append(list, Shard{p.Number, p.Of(streams)})
 		}
 	}
 	return list
@@ -68,7 +67,7 @@ func numbers(shards []Shard) (list []uint32) {
 // of returns the part with the rows of a stream of events.
 func of(parts []part, stream string) (part, error) {
 	for _, p := range parts {
-		if p.Number == 0 || slices.Contains(p.Streams, stream) {
+		if p.Has(stream) {
 			return p, nil
 		}
 	}

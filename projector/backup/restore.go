@@ -208,7 +208,7 @@ func (p *restoredPart) tables() *ledger.Ledger {
 
 // fits returns [ErrShards] unless the parts have the numbers of the shards of a backup.
 func fits(m Manifest, parts []part) error {
-	have, want := numbers(shardsOf(parts)), numbers(m.Shards)
+	have, want := numbers(shardsOf(parts, nil)), numbers(m.Shards)
 	switch {
 	case slices.Equal(have, want):
 		return nil

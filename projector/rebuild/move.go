@@ -25,9 +25,9 @@ import (
 
 // A Move moves a partition to another shard of a cluster, while everything runs:
 //
-//	copy     project the stream into a second set of tables on the new shard, up to the last commit of the
+//	copy     project the streams into a second set of tables on the new shard, up to the last commits of the
 //	         old shard; compare the rows of both
-//	switch   take the lease of the stream, project the rest, compare it, and compare the logs
+//	switch   take the leases of the streams, project the rest, compare it, and compare the logs
 //	         ┌─ readers wait, see [cluster.Layout]
 //	         │  add the rows of the set to the live tables of the new shard
 //	         │  change the map
@@ -36,11 +36,12 @@ import (
 //
 // Until the map changes, the old shard has the truth: a move that was interrupted removes what the new
 // shard has got, and copies again what the set lacks. After it the new shard has the truth, and a move that
-// was interrupted removes what the old shard still has. No process projects the stream from the step
+// was interrupted removes what the old shard still has. No process projects the streams from the step
 // switching until the map has changed; see [shardmap.Move]. The set never has a message that the old shard
 // has not committed, so an answer never goes back.
 //
-// Messages that have left the stream have rows on the old shard only. These are copied. The set has the
+// A partition has one shared stream, and one of each tenant with streams of its own. Messages that have left their
+// stream have rows on the old shard only. These are copied. The set has the
 // name of the set of a rebuild. An erasure waits for its end, and a rebuild or a retention is refused by the
 // lease that they share.
 type Move struct {
@@ -67,13 +68,13 @@ var (
 
 // Moved is the result of a move.
 type Moved struct {
-	Stream   string
+	Streams  []string // of the partition: the shared one, then those of tenants
 	From, To uint32
 	Already  bool            // the partition was on the shard before
 	Resumed  bool            // went on with a move that was interrupted
 	Messages uint64          // projected messages
 	Compared shadow.Compared // up to the last commit
-	// Switching is the time in which nobody projected the stream. Waiting is the part of it in which
+	// Switching is the time in which nobody projected the streams. Waiting is the part of it in which
 	// readers waited.
 	Took, Switching, Waiting time.Duration
 }
@@ -117,8 +118,7 @@ type moving struct {
 	owner        string
 	lock         *lease.Lease
 	now          shardmap.Map
-	stream       string
-	incarnation  uuid.UUID
+	incarnations []uuid.UUID // of the streams of the partition
 	source, into *ledger.Ledger
 	done         *Moved
 }
@@ -153,29 +153,33 @@ func (w *moving) look(ctx context.Context) (err error) {
 		from = open.From
 	}
 	w.source = w.Shards.Of(from)
-	w.stream = schema.Partitions(len(w.now.Shards)).EventStreams()[w.Partition].Name
-	w.done.Stream, w.done.From, w.done.To = w.stream, from, w.To
+	w.done.From, w.done.To = from, w.To
 	if w.source == nil {
 		return fmt.Errorf("%w: it is on shard %d, which the cluster %s does not have", ErrMove, from, w.now.Cluster)
 	}
-	return w.checkStreams(ctx)
+	return w.findStreams(ctx)
 }
 
-// checkStreams reads the incarnation of the stream, and refuses rows of streams that were made again: their
+// findStreams finds the streams of the partition, and refuses rows of streams that were made again: their
 // sessions may be of any partition.
-func (w *moving) checkStreams(ctx context.Context) error {
+func (w *moving) findStreams(ctx context.Context) error {
+	streams, err := streamio.ReadStreams(ctx, w.JetStream)
+	if err != nil {
+		return err
+	}
 	committed, err := w.source.Committed(ctx)
 	if err != nil {
 		return w.failed(w.source, err)
 	}
-	for _, s := range schema.Partitions(len(w.now.Shards)).EventStreams() {
+	w.done.Streams, w.incarnations = nil, nil
+	for _, s := range streams {
 		_, incarnation, err := streamio.OpenStream(ctx, w.JetStream, s.Name)
 		if err != nil {
 			return err
 		}
 		delete(committed, incarnation)
-		if s.Name == w.stream {
-			w.incarnation = incarnation
+		if shardmap.PartitionOf(s.Name) == w.Partition {
+			w.done.Streams, w.incarnations = append(w.done.Streams, s.Name), append(w.incarnations, incarnation)
 		}
 	}
 	if len(committed) > 0 {
@@ -235,15 +239,20 @@ func (w *moving) begin(ctx context.Context) error {
 	return w.now.Save(ctx, w.JetStream)
 }
 
-// remove removes all rows of the stream from a shard that must not have them.
+// remove removes all rows of the partition from a shard that must not have them.
 func (w *moving) remove(ctx context.Context, l *ledger.Ledger) error {
-	there, err := shadow.Of(l).Holds(ctx, w.incarnation)
-	if err == nil && there {
-		if _, err = w.lock.Advance(ctx); err == nil { // another process may have the lease
-			err = shadow.Of(l).Remove(ctx, w.incarnation)
+	for _, incarnation := range w.incarnations {
+		there, err := shadow.Of(l).Holds(ctx, incarnation)
+		if err == nil && there {
+			if _, err = w.lock.Advance(ctx); err == nil { // another process may have the lease
+				err = shadow.Of(l).Remove(ctx, incarnation)
+			}
+		}
+		if err != nil {
+			return w.failed(l, err)
 		}
 	}
-	return w.failed(l, err)
+	return nil
 }
 
 // removeStrays removes rows that a projector wrote to another shard after the end of its lease, because its
@@ -262,41 +271,40 @@ func (w *moving) removeStrays(ctx context.Context) error {
 // errStale means that the set of an earlier run differs.
 var errStale = errors.New("the rows of an earlier copy differ")
 
-// copy projects the stream into the second set on the new shard, compares it, and switches.
+// copy projects the streams into the second set on the new shard, compares it, and switches.
 func (w *moving) copy(ctx context.Context) error {
 	set, err := shadow.Of(w.into).BesideFor(ctx, w.source)
 	if err != nil {
 		return w.failed(w.into, err)
 	}
-	var level []shadow.Stretch
 	r := Rebuild{
-		JetStream: w.JetStream, Ledger: w.source, Streams: []string{w.stream}, Shards: w.Shards.All(), Keys: w.Keys, Ring: w.Ring,
+		JetStream: w.JetStream, Ledger: w.source, Streams: w.done.Streams, Shards: w.Shards.All(), Keys: w.Keys, Ring: w.Ring,
 		Projector: w.Projector, BatchMessages: w.BatchMessages, Timing: w.Timing, Progress: w.Progress, Log: w.Log,
 		Steps: steps.InOrder{}, CompareOnly: true, // it deletes no message
 	}
-	c, err := r.prepare(ctx, w.kv, w.owner, set, func() uint64 { return level[0].Through })
+	c, err := r.prepare(ctx, w.kv, w.owner, set)
 	if err != nil {
 		return err
 	}
 	defer c.set.Close()
-	compared := uint64(0)
+	var compared []shadow.Stretch
 	catchUp := func(ctx context.Context, compare bool) (err error) {
-		if level, err = c.levels(ctx); err != nil {
+		if c.upTo, err = c.levels(ctx); err != nil {
 			return w.failed(w.source, err)
 		}
-		if level[0].Through > 0 { // an empty stream has nothing to project
-			var part Rebuilt
-			if err := c.catchUp(ctx, &part); err != nil {
-				return err
-			}
-			w.done.Messages += part.Messages
+		var part Rebuilt
+		if err := c.catchUp(ctx, &part); err != nil {
+			return err
 		}
+		w.done.Messages += part.Messages
 		if !compare {
 			return nil
 		}
-		level[0].After = compared
-		more, err := c.set.Compare(ctx, level, false)
-		w.done.Compared.Tables, compared = more.Tables, level[0].Through
+		for i, s := range compared {
+			c.upTo[i].After = s.Through
+		}
+		more, err := c.set.Compare(ctx, c.upTo, false)
+		w.done.Compared.Tables, compared = more.Tables, c.upTo
 		w.done.Compared.Rows += more.Rows
 		w.done.Compared.Took += more.Took
 		w.done.Compared.Differences = append(w.done.Compared.Differences, more.Differences...)
@@ -315,15 +323,21 @@ func (w *moving) copy(ctx context.Context) error {
 	if err := catchUp(ctx, false); err != nil { // the stream grew during the comparison
 		return err
 	}
-	own, held, err := w.claim(lease.KeyOf(w.stream)).Request(ctx)
-	if err != nil {
-		return err
-	}
-	defer own.End(ctx, nil)
-	began := time.Now()
+	held, began := ctx, time.Now()
 	defer func() { w.done.Switching = time.Since(began) }()
-	if err := w.source.KillInserts(held, w.incarnation); err != nil {
-		return w.failed(w.source, err)
+	var leases []*lease.Lease
+	for _, stream := range w.done.Streams {
+		own, next, err := w.claim(lease.KeyOf(stream)).Request(held)
+		if err != nil {
+			return err
+		}
+		defer own.End(ctx, nil)
+		leases, held = append(leases, own), next
+	}
+	for _, incarnation := range w.incarnations {
+		if err := w.source.KillInserts(held, incarnation); err != nil {
+			return w.failed(w.source, err)
+		}
 	}
 	if err := catchUp(held, true); err != nil {
 		return err
@@ -331,10 +345,12 @@ func (w *moving) copy(ctx context.Context) error {
 	if len(w.done.Compared.Differences) > 0 {
 		return w.differs(ctx, c)
 	}
-	if err := w.sameLog(held, c, level[0].Through); err != nil {
-		return err
+	for i := range w.done.Streams {
+		if err := w.sameLog(held, c, i); err != nil {
+			return err
+		}
 	}
-	return w.toSwitch(ctx, held, own, c.set)
+	return w.toSwitch(ctx, held, leases, c.set)
 }
 
 // differs drops a set that differs.
@@ -349,42 +365,45 @@ func (w *moving) differs(ctx context.Context, c *rebuilding) error {
 	return ErrDiffer
 }
 
-// sameLog compares the transparency logs of both, through a sequence.
-func (w *moving) sameLog(ctx context.Context, c *rebuilding, through uint64) error {
+// sameLog compares the transparency logs of a stream on both shards.
+func (w *moving) sameLog(ctx context.Context, c *rebuilding, stream int) error {
+	of, through := w.incarnations[stream], c.upTo[stream].Through
 	if through == 0 {
 		return nil
 	}
-	was, err := translog.Of(w.source).LogAt(ctx, w.incarnation, through)
+	was, err := translog.Of(w.source).LogAt(ctx, of, through)
 	if err != nil {
 		return w.failed(w.source, err)
 	}
-	is, err := translog.Of(c.set.Ledger).LogAt(ctx, w.incarnation, through)
+	is, err := translog.Of(c.set.Ledger).LogAt(ctx, of, through)
 	if err != nil {
 		return w.failed(w.into, err)
 	}
 	if was.Root != is.Root || was.Tree.Size != is.Tree.Size {
 		return fmt.Errorf("the transparency log of stream %s has %d leaves on shard %d and %d in its copy, or other ones: %w",
-			w.stream, was.Tree.Size, w.done.From, is.Tree.Size, w.differs(ctx, c))
+			w.done.Streams[stream], was.Tree.Size, w.done.From, is.Tree.Size, w.differs(ctx, c))
 	}
 	return nil
 }
 
-// toSwitch brings the rows to the new shard and changes the map. held ends with the lease of the stream.
-func (w *moving) toSwitch(ctx, held context.Context, own *lease.Lease, set *shadow.Set) error {
+// toSwitch brings the rows to the new shard and changes the map. held ends with the first lease of a stream that ends.
+func (w *moving) toSwitch(ctx, held context.Context, leases []*lease.Lease, set *shadow.Set) error {
 	w.now.Move.Step = shardmap.Switching
 	if err := w.now.Save(held, w.JetStream); err != nil {
 		return err
 	}
 	// A projector that takes the lease from here on reads the step. One that took it before has it now.
-	if _, err := own.Advance(held); err != nil {
-		return err
+	for _, own := range leases {
+		if _, err := own.Advance(held); err != nil {
+			return err
+		}
 	}
 	began := time.Now()
 	defer func() { w.done.Waiting = time.Since(began) }()
 	if err := w.Shards.BeginMove(ctx, w.Partition, w.done.From, w.To); err != nil {
 		return w.failed(w.source, err)
 	}
-	if err := shadow.Of(w.into).Adopt(ctx, set, w.incarnation); err != nil {
+	if err := shadow.Of(w.into).Adopt(ctx, set, w.incarnations); err != nil {
 		return w.failed(w.into, err)
 	}
 	w.now.Shards = slices.Clone(w.now.Shards)

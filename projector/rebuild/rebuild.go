@@ -81,7 +81,7 @@ type Target struct {
 	// Gone returns the messages that were deleted from the stream for a withheld value since a time, in
 	// order. The live projector deletes more of them while the rebuild runs.
 	Gone streamio.Gone
-	// Through returns the last sequence to project. Nil projects to the end of the stream.
+	// Through returns the last sequence to project, or 0 for the end of the stream. Nil is 0.
 	Through func() uint64
 }
 
@@ -167,7 +167,7 @@ func (r Rebuild) run(ctx context.Context) (done Rebuilt, err error) {
 	err = r.walk(held, steps.Step{Verb: "make", Do: func(ctx context.Context) (err error) {
 		set, err := shadow.Of(r.Ledger).Beside(ctx)
 		if err == nil {
-			w, err = r.prepare(ctx, kv, owner, set, nil)
+			w, err = r.prepare(ctx, kv, owner, set)
 		}
 		return err
 	}})

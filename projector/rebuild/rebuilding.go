@@ -25,11 +25,20 @@ type rebuilding struct {
 	projectors []Projector    // one for each stream
 	leases     []*lease.Lease // of the streams, once the rebuild holds them
 	resumed    bool
+	upTo       []shadow.Stretch // of each stream, what to project; nil for all
+}
+
+// through returns the last sequence of a stream to project, or 0 for no limit.
+func (w *rebuilding) through(stream int) uint64 {
+	if w.upTo == nil {
+		return 0
+	}
+	return w.upTo[stream].Through
 }
 
 // prepare opens the set of an interrupted rebuild, or makes it. prepare also makes the projectors
-// that fill the set, up to the sequence through.
-func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string, set *shadow.Set, through func() uint64) (*rebuilding, error) {
+// that fill the set.
+func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner string, set *shadow.Set) (*rebuilding, error) {
 	w := &rebuilding{Rebuild: r, kv: kv, owner: owner, set: set}
 	streams, err := streamio.ReadStreams(ctx, r.JetStream)
 	if err != nil {
@@ -54,7 +63,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 			return nil, err
 		}
 	}
-	for _, s := range w.starts {
+	for i, s := range w.starts {
 		first, found, err := translog.Of(r.Ledger).LogStart(ctx, s.Incarnation)
 		switch {
 		case err != nil:
@@ -62,7 +71,7 @@ func (r Rebuild) prepare(ctx context.Context, kv jetstream.KeyValue, owner strin
 		case found && r.Ring == nil:
 			return nil, decode.ErrNoSecret
 		}
-		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: GoneFrom(r.JetStream, s.Incarnation), Through: through})
+		p, err := r.Projector(Target{Rebuild: r, Stream: s.Stream, Set: w.set.Ledger, Owner: owner, FirstLeaf: first, Gone: GoneFrom(r.JetStream, s.Incarnation), Through: func() uint64 { return w.through(i) }})
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +134,10 @@ func (w *rebuilding) catchUp(ctx context.Context, done *Rebuilt) error {
 	defer func() { done.Projecting += time.Since(began) }()
 	stop := w.watch(ctx)
 	defer stop()
-	for _, p := range w.projectors {
+	for i, p := range w.projectors {
+		if w.upTo != nil && w.upTo[i].Through == 0 {
+			continue
+		}
 		_, before := p.Progress()
 		if err := p.Run(ctx); err != nil {
 			return err

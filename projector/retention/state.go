@@ -99,8 +99,8 @@ func read(ctx context.Context, js jetstream.JetStream, t shardmap.Tables, kv jet
 			return nil, err
 		}
 	}
-	for i, of := range streams {
-		l := t.Of(i)
+	for _, of := range streams {
+		l := t.Of(of.Name)
 		source, err := streamio.OpenSource(ctx, js, of.Name, t, log)
 		if err != nil {
 			return nil, err

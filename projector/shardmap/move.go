@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/lease"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 var (
@@ -152,13 +151,12 @@ func (t Tables) Placed(js jetstream.JetStream) func(ctx context.Context, stream 
 	if t.shards == nil {
 		return nil
 	}
-	streams := schema.Partitions(len(t.shard.Shards)).EventStreams()
 	return func(ctx context.Context, stream string) error {
 		now, err := t.moved(ctx, js)
 		switch {
 		case err != nil:
 			return err
-		case now.Move != nil && now.Move.Step == Switching && streams[now.Move.Partition].Name == stream:
+		case now.Move != nil && now.Move.Step == Switching && now.Move.Partition == PartitionOf(stream):
 			return ErrSwitching
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,7 +31,9 @@ var (
 	ErrWrongMap = errors.New("the map of the shards is wrong (key " + Key + " of the bucket " + lease.Bucket + ")")
 )
 
-// A Map names the shard of each partition.
+// A Map names the shard of each partition. The streams of a partition are the shared one with its number, and
+// that of each tenant with streams of its own. These have as many partitions as the shared streams: a session
+// has one partition, whichever stream has its events.
 type Map struct {
 	Cluster string   `json:"cluster"`
 	Shards  []uint32 `json:"shards"`         // number of a shard, by partition
@@ -100,22 +103,47 @@ func create(ctx context.Context, js jetstream.JetStream, m Map) (bool, error) {
 
 func plan(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) (Map, error) {
 	m := Map{Cluster: shards.Cluster}
-	n, err := streamio.ReadPartitions(ctx, js)
+	streams, n, err := readStreams(ctx, js)
 	if err != nil {
 		return m, err
 	}
-	for partition, stream := range n.EventStreams() {
-		held, err := holders(ctx, js, shards, stream.Name)
+	for partition := range n {
+		m.Shards = append(m.Shards, shards.Shards[partition%len(shards.Shards)].Number)
+	}
+	for _, s := range slices.Backward(streams) { // a shared stream has the last word
+		held, err := holders(ctx, js, shards, s.Name)
 		if err != nil {
 			return m, err
 		}
-		shard := shards.Shards[partition%len(shards.Shards)].Number
 		if len(held) > 0 {
-			shard = held[0].Number
+			m.Shards[PartitionOf(s.Name)] = held[0].Number
 		}
-		m.Shards = append(m.Shards, shard)
 	}
 	return m, nil
+}
+
+// PartitionOf returns the partition of a stream of events.
+func PartitionOf(stream string) int {
+	_, partition, _ := schema.ParseStreamName(stream)
+	return partition
+}
+
+// readStreams reads all streams of events, and the number of partitions. Errors: [ErrWrongMap] if a tenant has
+// another number of streams, or an error of the server.
+func readStreams(ctx context.Context, js jetstream.JetStream) (list []streamio.EventStream, partitions int, err error) {
+	if list, err = streamio.ReadStreams(ctx, js); err != nil {
+		return nil, 0, err
+	}
+	own := make(map[string]int)
+	for _, s := range list {
+		own[s.Tenant]++
+	}
+	for tenant, n := range own {
+		if n != own[""] {
+			return nil, 0, fmt.Errorf("%w: tenant %s has %d streams of its own, and the partitions are %d", ErrWrongMap, tenant, n, own[""])
+		}
+	}
+	return list, own[""], nil
 }
 
 // holders returns the shards that have commits of a stream.
@@ -139,17 +167,18 @@ func holders(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledger
 // Check compares the map with the streams, the shards and the commits on the shards. Errors:
 // [ErrWrongMap], or an error of a server.
 func (m Map) Check(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) error {
-	n, err := streamio.ReadPartitions(ctx, js)
+	streams, n, err := readStreams(ctx, js)
 	if err != nil {
 		return err
 	}
 	if m.Cluster != shards.Cluster {
 		return fmt.Errorf("%w: it is of the cluster %q, and ClickHouse is of the cluster %q", ErrWrongMap, m.Cluster, shards.Cluster)
 	}
-	if len(m.Shards) != int(n) {
+	if len(m.Shards) != n {
 		return fmt.Errorf("%w: it has %d partitions, and the streams have %d", ErrWrongMap, len(m.Shards), n)
 	}
-	for partition, stream := range n.EventStreams() {
+	for _, stream := range streams {
+		partition := PartitionOf(stream.Name)
 		if shards.Of(m.Shards[partition]) == nil {
 			return fmt.Errorf("%w: stream %s is on shard %d, which the cluster %s does not have", ErrWrongMap, stream.Name, m.Shards[partition], m.Cluster)
 		}
@@ -172,23 +201,13 @@ func (m Map) AwaitCommit(ctx context.Context, js jetstream.JetStream, shards *cl
 	level = make([]bool, len(shards.Shards))
 	err = shards.Each(func(at int, l *ledger.Ledger) (err error) {
 		own := make(streamio.LastSequences)
-		for partition, stream := range schema.Partitions(len(m.Shards)).EventStreams() {
-			if m.Shards[partition] == shards.Shards[at].Number {
-				own[stream.Name] = heads[stream.Name]
+		for stream, last := range heads {
+			if m.Shards[PartitionOf(stream)] == shards.Shards[at].Number {
+				own[stream] = last
 			}
 		}
 		level[at], err = streamio.AwaitCommit(ctx, js, l, own, patience, nil)
 		return err
 	})
 	return level, err
-}
-
-// Ledgers returns the ledger of each partition, in the order of the partitions. The map must have
-// passed Check.
-func (m Map) Ledgers(shards *cluster.Ledgers) []*ledger.Ledger {
-	list := make([]*ledger.Ledger, len(m.Shards))
-	for i, number := range m.Shards {
-		list[i] = shards.Of(number)
-	}
-	return list
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Tables are the ledgers of all partitions: one plain ledger, or the shards of a cluster. Every error of a
@@ -32,26 +31,31 @@ func (m Map) Tables(shards *cluster.Ledgers) Tables { return Tables{shards: shar
 // OnCluster reports whether the tables are on the shards of a cluster.
 func (t Tables) OnCluster() bool { return t.shards != nil }
 
-// Partitions returns the ledger of each partition. That of a plain ledger is the only one, and has all
-// partitions.
-func (t Tables) Partitions() []*ledger.Ledger {
-	if t.shards == nil {
-		return []*ledger.Ledger{t.plain}
+// Ledgers returns the ledger of each stream, in the order of the streams.
+func (t Tables) Ledgers(streams []string) []*ledger.Ledger {
+	list := make([]*ledger.Ledger, len(streams))
+	for i, stream := range streams {
+		list[i] = t.Of(stream)
 	}
-	return t.shard.Ledgers(t.shards)
+	return list
 }
 
-// A Part is one of the ledgers of the tables, with the streams that are projected to it.
+// A Part is one of the ledgers of the tables.
 type Part struct {
-	Number  uint32 // of the shard; 0 for a plain ledger
-	Shard   string // the shard, for messages; empty for a plain ledger
-	Ledger  *ledger.Ledger
-	Streams []string // empty for a plain ledger, which has all
+	Number     uint32 // of the shard; 0 for a plain ledger
+	Shard      string // the shard, for messages; empty for a plain ledger
+	Ledger     *ledger.Ledger
+	partitions []int
 }
 
-// Parts returns the ledgers that have streams. A new shard has none.
-func (t Tables) Parts() []Part {
-	return slices.DeleteFunc(t.All(), func(p Part) bool { return p.Number > 0 && len(p.Streams) == 0 })
+// Has reports whether a stream of events is projected to the part. A plain ledger has all.
+func (p Part) Has(stream string) bool {
+	return p.Number == 0 || slices.Contains(p.partitions, PartitionOf(stream))
+}
+
+// Of returns the streams among these that are projected to the part.
+func (p Part) Of(streams []string) []string {
+	return slices.DeleteFunc(slices.Clone(streams), func(s string) bool { return !p.Has(s) })
 }
 
 // All returns all ledgers, in the order of the numbers of the shards.
@@ -59,12 +63,11 @@ func (t Tables) All() (list []Part) {
 	if t.shards == nil {
 		return []Part{{Ledger: t.plain}}
 	}
-	streams := schema.Partitions(len(t.shard.Shards)).EventStreams()
 	for i, l := range t.shards.All() {
 		part := Part{Number: t.shards.Shards[i].Number, Shard: t.shards.Shards[i].String(), Ledger: l}
 		for partition, number := range t.shard.Shards {
 			if number == t.shards.Shards[i].Number {
-				part.Streams = append(part.Streams, streams[partition].Name)
+				part.partitions = append(part.partitions, partition)
 			}
 		}
 		list = append(list, part)
@@ -80,12 +83,12 @@ func (t Tables) Others(but *ledger.Ledger) []*ledger.Ledger {
 	return slices.DeleteFunc(slices.Clone(t.shards.All()), func(l *ledger.Ledger) bool { return l == but })
 }
 
-// Of returns the ledger of a partition.
-func (t Tables) Of(partition int) *ledger.Ledger {
+// Of returns the ledger of a stream of events.
+func (t Tables) Of(stream string) *ledger.Ledger {
 	if t.shards == nil {
 		return t.plain
 	}
-	return t.shards.Of(t.shard.Shards[partition])
+	return t.shards.Of(t.shard.Shards[PartitionOf(stream)])
 }
 
 // Each does the same on every ledger, one after the other, up to the first error.

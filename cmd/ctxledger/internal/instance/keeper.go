@@ -46,7 +46,7 @@ type Keeper struct {
 // Start makes the first fleet.
 func (k *Keeper) Start() error {
 	if k.Tables.OnCluster() {
-		k.Config.Shards, k.Config.Placed = k.Tables.Partitions(), k.Tables.Placed(k.Config.JetStream)
+		k.Config.Shards, k.Config.Placed = k.Tables.Ledgers(k.Streams), k.Tables.Placed(k.Config.JetStream)
 		k.Config.Ledger = k.Config.Shards[0]
 	}
 	f, err := projector.NewFleet(k.Config, k.Streams)
@@ -95,51 +95,48 @@ func (k *Keeper) Run(ctx context.Context) error {
 // lookEvery is the pause between two looks at the list of streams.
 const lookEvery = 3 * time.Second
 
-// follow runs the fleet, and the retention next to it, until the fleet ends, or until the list of streams
-// has changed. It then returns the new list.
+// follow runs the fleet, and the retention next to it, until the fleet ends, a partition moves to another shard, or
+// the list of streams has changed. It then returns the new list.
 func (k *Keeper) follow(ctx context.Context) (next []string, err error) {
 	if !k.Config.UntilCaughtUp {
 		defer k.retain(ctx)()
 	}
-	if k.Reopen != nil { // shards have no tenants with streams of their own
-		return nil, k.onShards(ctx)
+	running, stop := context.WithCancelCause(ctx)
+	var watches sync.WaitGroup
+	if !k.Config.UntilCaughtUp {
+		watches.Go(func() {
+			if next = k.awaitStreams(running); next != nil {
+				stop(nil)
+			}
+		})
 	}
-	if k.Config.UntilCaughtUp {
-		return nil, k.Fleet().Run(ctx)
+	if k.Reopen != nil {
+		watches.Go(func() { stop(k.Tables.AwaitMove(running, k.Config.JetStream)) })
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- k.Fleet().Run(running) }()
+	err = k.Fleet().Run(running)
+	stop(nil)
+	watches.Wait()
+	if moved := context.Cause(running); errors.Is(moved, shardmap.ErrMoved) {
+		err = errors.Join(err, moved)
+	}
+	return next, err
+}
+
+// awaitStreams waits until the list of streams has changed, and returns the new one. It returns nil when ctx ends.
+func (k *Keeper) awaitStreams(ctx context.Context) []string {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case err := <-ended:
-			return next, err
+		case <-ctx.Done():
+			return nil
 		case <-ticker.C:
 			list, err := streamio.ReadStreams(ctx, k.Config.JetStream)
-			if names := streamio.StreamNames(list); err == nil && next == nil && !slices.Equal(names, k.Streams) {
-				next = names
-				stop()
+			if names := streamio.StreamNames(list); err == nil && !slices.Equal(names, k.Streams) {
+				return names
 			}
 		}
 	}
-}
-
-// onShards runs the fleet until it ends or a partition moves.
-func (k *Keeper) onShards(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var watch sync.WaitGroup
-	watch.Go(func() { cancel(k.Tables.AwaitMove(ctx, k.Config.JetStream)) })
-	err := k.Fleet().Run(ctx)
-	cancel(nil)
-	watch.Wait()
-	if moved := context.Cause(ctx); errors.Is(moved, shardmap.ErrMoved) {
-		err = errors.Join(err, moved)
-	}
-	return err
 }
 
 // reopenPause is the pause after a shard did not answer.

@@ -263,7 +263,7 @@ func checkShards(ctx context.Context, js jetstream.JetStream, shards *cluster.Le
 	if err == nil {
 		err = m.Check(ctx, js, shards)
 	}
-	placed.state, placed.err = fmt.Sprintf("%d streams on %d shards of %s", len(m.Shards), len(shards.Shards), shards.Cluster), err
+	placed.state, placed.err = fmt.Sprintf("%d partitions on %d shards of %s", len(m.Shards), len(shards.Shards), shards.Cluster), err
 	if m.Move != nil {
 		placed.state += fmt.Sprintf("; partition %d moves to shard %d (%s)", m.Move.Partition, m.Move.To, m.Move.Step)
 	}

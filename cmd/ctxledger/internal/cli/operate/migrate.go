@@ -49,7 +49,9 @@ and their own transparency logs. --max-bytes is their size together on one serve
 be changed later: a full stream refuses messages, which stay in the outbox of their publisher.
 Events of T so far stay where they are, and one that is sent again counts once. The shared
 streams then take the events of listed tenants only. The command prints the list. It has
-the tenants with events or keys, and --tenant U adds U. A tenant keeps its own streams.
+the tenants with events or keys, and --tenant U adds U. A tenant keeps its own streams. On a
+cluster of ClickHouse servers the number must be that of the shared streams: the sessions of a
+tenant then stay on their shards.
 
 --replicas 3 keeps every stream and bucket on three servers of a NATS cluster, and raises
 those that have fewer replicas. The command waits until the new replicas have all
@@ -86,6 +88,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
   ctxledger migrate --cluster shop
   ctxledger migrate --tenant acme --partitions 2 --max-bytes 20GB
   ctxledger migrate --tenant umbrella
+  ctxledger migrate --cluster shop --tenant acme --partitions 16
   ctxledger migrate --reader acme --reader umbrella
   CTXLEDGER_NATS_URL=nats://… CTXLEDGER_CLICKHOUSE_DSN=clickhouse://… ctxledger migrate`,
 		Args: cli.NoArgs,
@@ -94,7 +97,7 @@ Rows in the tables stay, and repeated events are still recognised.`,
 				return err
 			}
 			if cmd.Flags().Changed("tenant") || cmd.Flags().Changed("max-bytes") {
-				if err := own.check(partitions, cmd.Flags().Changed("cluster")); err != nil {
+				if err := own.check(partitions); err != nil {
 					return err
 				}
 			} else {
@@ -104,15 +107,15 @@ Rows in the tables stay, and repeated events are still recognised.`,
 				return cli.UsageError("--replicas %d: want a number from 1 to 5", layout.Replicas)
 			}
 			if cmd.Flags().Changed("cluster") {
-				return migrateCluster(cmd.Context(), a, layout, cluster, readers)
+				return migrateCluster(cmd.Context(), a, layout, own, cluster, readers)
 			}
 			js, err := a.ConnectNATS()
 			if err != nil {
 				return err
 			}
 			if own.Tenant != "" {
-				if _, err := shardmap.Read(cmd.Context(), js); err == nil {
-					return cli.UsageError("--tenant does not work on a cluster yet: its shards have the partitions of the shared streams only")
+				if m, err := shardmap.Read(cmd.Context(), js); err == nil {
+					return cli.UsageError("the streams are laid out for the cluster %s: give --cluster %[1]s, too", m.Cluster)
 				}
 			}
 			created, err := streamio.Ensure(cmd.Context(), js, layout)
@@ -181,15 +184,13 @@ type tenantFlags struct {
 }
 
 // check parses the flags. It asks no server.
-func (f *tenantFlags) check(partitions int, cluster bool) error {
+func (f *tenantFlags) check(partitions int) error {
 	size, err := parseSize("--max-bytes", f.size)
 	switch {
 	case err != nil:
 		return err
 	case f.Tenant == "":
 		return cli.UsageError("--max-bytes is for the streams of one tenant: give --tenant, too")
-	case cluster:
-		return cli.UsageError("--tenant does not work on a cluster yet: leave --cluster or --tenant out")
 	}
 	if err := schema.CheckStreamTenant(f.Tenant); err != nil {
 		return cli.UsageError("--tenant: %w", err)
@@ -199,16 +200,18 @@ func (f *tenantFlags) check(partitions int, cluster bool) error {
 }
 
 // ensure makes the streams of the tenant. Without a tenant it does nothing.
-func (f *tenantFlags) ensure(ctx context.Context, a *cli.App, js jetstream.JetStream, l *ledger.Ledger) ([]string, error) {
+func (f *tenantFlags) ensure(ctx context.Context, a *cli.App, js jetstream.JetStream, ledgers ...*ledger.Ledger) ([]string, error) {
 	if f.Tenant == "" {
 		return nil, nil
 	}
-	tables, err := ledger.ReadStorage(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tables.Tenants {
-		f.Known = append(f.Known, schema.TenantOf(t.Tenant))
+	for _, l := range ledgers {
+		tables, err := ledger.ReadStorage(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tables.Tenants {
+			f.Known = append(f.Known, schema.TenantOf(t.Tenant))
+		}
 	}
 	rings, err := cli.KeysIn(a.Flags.Data)()
 	if err != nil {

@@ -1,19 +1,27 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
+	"github.com/ctxledger/ctxledger/projector/lease"
+	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
-// migrateCluster makes the streams, the tables of all shards and the map from partitions to shards.
-func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, name string, readers []string) error {
+// migrateCluster makes the streams, the tables of all shards and the map from partitions to shards, and then the
+// streams of a tenant.
+func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, own tenantFlags, name string, readers []string) error {
 	js, err := a.ConnectNATS()
 	if err != nil {
 		return err
@@ -22,9 +30,8 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 	if err != nil {
 		return err
 	}
-	streams, err := streamio.ReadStreams(ctx, js)
-	if err == nil && streams[len(streams)-1].Tenant != "" {
-		return cli.UsageError("tenant %s has streams of its own, which a cluster cannot project: keep ClickHouse on one server", streams[len(streams)-1].Tenant)
+	if err := fitsPartitions(ctx, js, own); err != nil {
+		return err
 	}
 	m, err := cluster.Prepare(ctx, found.ClickHouseDSN, name)
 	if err == nil {
@@ -44,6 +51,11 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 		done++
 		fmt.Fprintln(a.Out, what)
 	}
+	ctx, release, err := holdTenants(ctx, a, js, own)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if _, err := streamio.ReadPartitions(ctx, js); errors.Is(err, streamio.ErrNoStream) && layout.Partitions == 0 {
 		layout.Partitions = shardmap.DefaultPartitions
 	}
@@ -74,14 +86,21 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 	if made {
 		told(fmt.Sprintf("assigned %d partitions to %d shards", len(laid.Shards), len(shards.Shards)))
 	}
-	n, err := streamio.ReadPartitions(ctx, js)
+	added, err := own.ensure(ctx, a, js, shards.All()...)
+	for _, what := range added {
+		told(what)
+	}
+	if err != nil {
+		return layoutExit(err)
+	}
+	streams, err := streamio.ReadStreams(ctx, js)
 	if err != nil {
 		return err
 	}
-	ledgers := laid.Ledgers(shards)
+	tables := laid.Tables(shards)
 	defer tellWaiting(a).Stop()
-	for i, stream := range n.EventStreams() {
-		what, err := streamio.EnsureStreamRules(ctx, js, ledgers[i], stream.Name, "", a.Log())
+	for _, stream := range streams {
+		what, err := streamio.EnsureStreamRules(ctx, js, tables.Of(stream.Name), stream.Name, "", a.Log())
 		if err != nil {
 			return err
 		}
@@ -93,4 +112,54 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, nam
 		fmt.Fprintln(a.Out, "everything is up to date")
 	}
 	return nil
+}
+
+// fitsPartitions refuses streams of tenants that a cluster cannot project. A session must have one partition,
+// whichever stream has its events.
+func fitsPartitions(ctx context.Context, js jetstream.JetStream, own tenantFlags) error {
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err != nil && !errors.Is(err, streamio.ErrNoStream) {
+		return err
+	}
+	counts := make(map[string]int)
+	for _, s := range streams {
+		counts[s.Tenant]++
+	}
+	shared := cmp.Or(counts[""], int(shardmap.DefaultPartitions))
+	for tenant, n := range counts {
+		if n != shared {
+			return cli.UsageError("tenant %s has %d streams of its own, and on a cluster it needs %d, as many as the shared streams: keep ClickHouse on one server", tenant, n, shared)
+		}
+	}
+	if n := int(own.Partitions); n > 0 && n != shared {
+		return cli.UsageError("--partitions %d: a tenant on this cluster has %d, as many as the shared streams", n, shared)
+	}
+	return nil
+}
+
+// holdTenants keeps partitions where they are until release is called: a move goes on with the streams that it found
+// when it began. Without streams of tenants there is nothing to wait for.
+func holdTenants(ctx context.Context, a *cli.App, js jetstream.JetStream, own tenantFlags) (held context.Context, release func(), err error) {
+	none := func() {}
+	infos, err := streamio.ReadInfos(ctx, js, func(name string) bool {
+		tenant, _, ok := schema.ParseStreamName(name)
+		return ok && tenant != ""
+	})
+	if err != nil || own.Tenant == "" && len(infos) == 0 {
+		return ctx, none, err
+	}
+	kv, err := lease.OpenBucket(ctx, js)
+	if errors.Is(err, lease.ErrNoBucket) { // a new installation, in which nothing moves
+		return ctx, none, nil
+	}
+	if err != nil {
+		return ctx, none, err
+	}
+	lock, held, err := lease.Claim{
+		KV: kv, Conn: js.Conn(), Key: lease.RebuildKey, Owner: uuid.NewString(), Timing: lease.DefaultTiming, Log: a.Log(),
+	}.AcquireFree(ctx, rebuild.ErrBusy)
+	if err != nil {
+		return ctx, none, err
+	}
+	return held, func() { lock.End(ctx, nil) }, nil
 }

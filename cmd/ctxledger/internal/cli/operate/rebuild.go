@@ -14,6 +14,7 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 type rebuildFlags struct {
@@ -76,12 +77,21 @@ func runRebuild(ctx context.Context, a *cli.App, flags rebuildFlags) error {
 	if err != nil {
 		return err
 	}
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err != nil {
+		return err
+	}
+	names := streamio.StreamNames(streams)
 	var all []rebuiltJSON
 	var differ []string // the shards; "" for a plain ledger
-	for _, part := range tables.Parts() {
+	for _, part := range tables.All() {
+		own := part.Of(names)
+		if len(own) == 0 { // a new shard
+			continue
+		}
 		bar := ui.NewBar(a.Err, cli.IsTerminal(a.Err), "projecting again")
 		done, err := rebuild.Rebuild{
-			Projector: projector.ForRebuild, JetStream: js, Ledger: part.Ledger, Streams: part.Streams, Shards: tables.Others(part.Ledger),
+			Projector: projector.ForRebuild, JetStream: js, Ledger: part.Ledger, Streams: own, Shards: tables.Others(part.Ledger),
 			Keys: keys, Ring: ring, CompareOnly: flags.compareOnly, Accept: flags.accept, Log: a.Log(),
 			Progress: func(done, total uint64) { bar.Set(int64(done), int64(total)) },
 		}.Run(ctx)

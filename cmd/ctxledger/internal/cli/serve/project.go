@@ -131,7 +131,8 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if err != nil {
 		return cli.Quietly(ctx, err)
 	}
-	ledgers := tables.Partitions()
+	names := streamio.StreamNames(streams)
+	ledgers := tables.Ledgers(names)
 	keys := cli.KeysIn(a.Flags.Data)
 	if _, err := keys(); err != nil {
 		return err
@@ -146,7 +147,7 @@ func project(ctx context.Context, a *cli.App, untilCaughtUp bool, linger time.Du
 	if listener != nil {
 		c.Metrics = metrics.New()
 	}
-	k := instance.Keeper{Config: c, Streams: streamio.StreamNames(streams), Tables: tables, Pause: time.Minute}
+	k := instance.Keeper{Config: c, Streams: names, Tables: tables, Pause: time.Minute}
 	if tables.OnCluster() {
 		k.Reopen = func(ctx context.Context) (shardmap.Tables, error) { return cli.OpenTables(ctx, a, js) }
 	}

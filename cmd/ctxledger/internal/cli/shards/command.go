@@ -18,7 +18,6 @@ import (
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Command is `ctxledger shards`.
@@ -61,8 +60,9 @@ func listCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Show which shard has which partition",
-		Long: `Show for each partition its stream, its shard, and the last sequence that is in the tables. A
-shard without partitions has a line of its own. The column moves shows a move that has not ended.`,
+		Long: `Show for each stream its partition, its shard, and the last sequence that is in the tables. A
+tenant's own stream is on the shard of its partition. A shard without partitions has a line of
+its own. The column moves shows a move that has not ended.`,
 		Example: "  ctxledger shards list\n  ctxledger shards list -o json",
 		Args:    cli.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return list(cmd.Context(), a, output) },
@@ -85,7 +85,12 @@ func list(ctx context.Context, a *cli.App, output string) error {
 	for _, s := range all.Shards {
 		empty[s.Number], servers[s.Number] = true, s.String()
 	}
-	for i, stream := range schema.Partitions(len(m.Shards)).EventStreams() {
+	streams, err := streamio.ReadStreams(ctx, js)
+	if err != nil {
+		return err
+	}
+	for _, stream := range streams {
+		i := shardmap.PartitionOf(stream.Name)
 		_, incarnation, err := streamio.OpenStream(ctx, js, stream.Name)
 		if err != nil {
 			return err
@@ -130,12 +135,12 @@ func moveCommand(a *cli.App) *cobra.Command {
 		Long: `Move all facts of a partition, with its sessions and its transparency log, to another shard. Producers,
 projectors and queries go on.
 
-The stream is projected on the new shard, next to the tables that answers come from, up to what
-the old shard has. Rows of messages that have left the stream are copied. Both sides are compared,
-with their transparency logs. If they differ, nothing is moved, and the exit code is 4. Then
-nobody projects the stream for a moment, and the rest is projected and compared. Readers wait
-while the rows go from one side to the other. A reader that began before gets an error, and asks
-again.
+Its streams, the shared one and those of tenants, are projected on the new shard, next to the tables
+that answers come from, up to what the old shard has. Rows of messages that have left a stream are
+copied. Both sides are compared, with their transparency logs. If they differ, nothing is moved, and
+the exit code is 4. Then nobody projects the partition for a moment, and the rest is projected and
+compared. Readers wait while the rows go from one side to the other. A reader that began before gets
+an error, and asks again.
 
 The command may be interrupted or killed at any moment: run it again. "ctxledger shards list" shows
 a move that has not ended. While it is at the step "switching" or "dropping", readers get an error
@@ -163,7 +168,8 @@ To add a shard, put it into remote_servers of all servers, with the next number,
 
 // movedJSON is the output of `shards move -o json`.
 type movedJSON struct {
-	Stream    string   `json:"stream"`
+	Stream    string   `json:"stream"`                   // the shared stream of the partition
+	Tenants   []string `json:"tenant_streams,omitempty"` // the streams of tenants
 	From      uint32   `json:"from"`
 	To        uint32   `json:"to"`
 	Already   bool     `json:"already"`
@@ -207,23 +213,23 @@ func move(ctx context.Context, a *cli.App, partition int, to uint32, output stri
 	}
 	if output == "json" {
 		if err := a.PrintJSON(movedJSON{
-			done.Stream, done.From, done.To, done.Already, done.Resumed, done.Messages, done.Compared.Rows, tables,
+			done.Streams[0], done.Streams[1:], done.From, done.To, done.Already, done.Resumed, done.Messages, done.Compared.Rows, tables,
 			done.Took.Seconds(), done.Switching.Seconds(), done.Waiting.Seconds(),
 		}); err != nil {
 			return err
 		}
 	}
 	if err != nil {
-		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("nothing was moved: the copy of stream %s differs (%s). `ctxledger rebuild --compare-only` looks for the reason", done.Stream, strings.Join(tables, "; ")))
+		return cli.WithCode(cli.ExitNotVerified, fmt.Errorf("nothing was moved: the copy of partition %d differs (%s). `ctxledger rebuild --compare-only` looks for the reason", partition, strings.Join(tables, "; ")))
 	}
 	if output == "json" {
 		return nil
 	}
 	if done.Already {
-		_, err = fmt.Fprintf(a.Out, "stream %s is on shard %d\n", done.Stream, done.To)
+		_, err = fmt.Fprintf(a.Out, "partition %d is on shard %d\n", partition, done.To)
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "moved stream %s from shard %d to shard %d: projected %d messages, compared %d rows, in %s; nobody projected it for %s, and readers waited for %s\n",
-		done.Stream, done.From, done.To, done.Messages, done.Compared.Rows, done.Took.Round(time.Millisecond), done.Switching.Round(time.Millisecond), done.Waiting.Round(time.Millisecond))
+	_, err = fmt.Fprintf(a.Out, "moved %s from shard %d to shard %d: projected %d messages, compared %d rows, in %s; nobody projected it for %s, and readers waited for %s\n",
+		"stream "+strings.Join(done.Streams, " and stream "), done.From, done.To, done.Messages, done.Compared.Rows, done.Took.Round(time.Millisecond), done.Switching.Round(time.Millisecond), done.Waiting.Round(time.Millisecond))
 	return err
 }
