@@ -33,9 +33,9 @@ func TestBackupsOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.must("prices", "import", prices)
-	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "4")
 	r.must("bench", "seed", "--events", "600", "--days", "20")
 	r.must("project", "--until-caught-up")
+	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "4")
 	r.must("shards", "move", "--partition", "0", "--to", "2")
 	target := t.TempDir()
 	create := append([]string{"backup", "create", target}, r.folders()...)
@@ -44,7 +44,7 @@ func TestBackupsOfACluster(t *testing.T) {
 		t.Errorf("the backup printed %s", out)
 	}
 	r.must("shards", "move", "--partition", "1", "--to", "1")
-	r.must("bench", "seed", "--events", "300", "--days", "20", "--seed", "2")
+	r.must("bench", "seed", "--events", "300", "--days", "20", "--tenants", "1", "--seed", "2")
 	r.must("project", "--until-caught-up")
 	r.must(append(create, "--incremental")...)
 	list := strings.Fields(strings.Split(strings.TrimSpace(r.must("backup", "list", target)), "\n")[1])
@@ -72,7 +72,7 @@ func TestBackupsOfACluster(t *testing.T) {
 		t.Errorf("the map is %+v: %v", m, err)
 	}
 	for _, rig := range []*shardRig{r, b} { // the streams go on
-		rig.must("bench", "seed", "--events", "100", "--days", "20", "--seed", "3")
+		rig.must("bench", "seed", "--events", "100", "--days", "20", "--tenants", "1", "--seed", "3")
 		rig.must("project", "--until-caught-up")
 	}
 	rows, _ := digests(t, b.ledgers().All(), "events")

@@ -20,6 +20,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
+	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/projector/lease"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
@@ -71,6 +72,7 @@ func TestPartitionMoves(t *testing.T) {
 		t.Errorf("only %d answers", m.right.Load())
 	}
 	m.sameAsOneMachine()
+	m.movesExpired()
 	m.keepsShard()
 	m.stillWithholds()
 	if kills > 2 {
@@ -207,9 +209,6 @@ func (m *moves) configure(ports []int) {
 // and all shards still answer.
 func (m *moves) keepsShard() {
 	m.t.Helper()
-	if now, err := shardmap.Read(m.t.Context(), m.js); err != nil || now.Shards[0] != 3 {
-		m.moveUnder(3, 0)
-	}
 	before := m.must("query", "sessions", "-o", "csv")
 	m.configure(m.ports[:2])
 	if stdout, stderr, code := m.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || stdout != "" ||
@@ -443,12 +442,7 @@ func (m *moves) sameAsOneMachine() {
 		m.t.Errorf("prices import ended with %d: %s", code, stderr)
 	}
 	shards := m.ledgers()
-	for _, table := range append(ledger.Tables(), "retold") {
-		rows, digest := digests(m.t, shards.All(), table)
-		if wantRows, want := digests(m.t, []*ledger.Ledger{m.plain}, table); rows != wantRows || digest != want {
-			m.t.Errorf("the shards have %d rows of %s, and one machine has %d", rows, table, wantRows)
-		}
-	}
+	m.sameTables(shards)
 	asked := slices.DeleteFunc(queries.All(), func(q queries.Query) bool {
 		return !slices.Contains([]string{"sessions", "session-usage", "top-items", "checks", "duplicates", "quarantine"}, q.Name)
 	})
@@ -459,6 +453,37 @@ func (m *moves) sameAsOneMachine() {
 	if out := m.must("rebuild", "--compare-only", "-o", "json"); strings.Count(out, `"equal":true`) < 2 {
 		m.t.Errorf("rebuild printed %s", out)
 	}
+}
+
+// sameTables compares the tables with one machine.
+func (m *moves) sameTables(shards *cluster.Ledgers) {
+	m.t.Helper()
+	for _, table := range append(ledger.Tables(), "retold") {
+		rows, digest := digests(m.t, shards.All(), table)
+		if wantRows, want := digests(m.t, []*ledger.Ledger{m.plain}, table); rows != wantRows || digest != want {
+			m.t.Errorf("the shards have %d rows of %s, and one machine has %d", rows, table, wantRows)
+		}
+	}
+}
+
+// movesExpired moves the partition to the third shard after messages have left its streams. Their rows move, too.
+func (m *moves) movesExpired() {
+	m.t.Helper()
+	if now, err := shardmap.Read(m.t.Context(), m.js); err != nil || now.Shards[0] == 3 {
+		m.moveUnder(1, 0)
+	}
+	for i := range 2 { // the messages of the last commit stay
+		m.item(m.sessions[0], "user-1", fmt.Sprint("item-last-", i), "before the retention", "")
+		m.must("project", "--until-caught-up")
+	}
+	m.projectPlain(4)
+	m.must("retention", "set", "--bytes", "1KiB")
+	if out := m.must("retention", "run"); !strings.Contains(out, "CTX_0-acme: removed ") || strings.Contains(out, "CTX_0-acme: removed 0 ") {
+		m.t.Errorf("the retention printed %s", out)
+	}
+	m.must("retention", "set", "--none")
+	m.moveUnder(3, 0)
+	m.sameTables(m.ledgers())
 }
 
 // stillWithholds: a value that is redacted in a session of the moved partition is withheld in another one.

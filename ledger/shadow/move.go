@@ -13,11 +13,10 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 )
 
-// placed lists the tables with rows of a stream that a projection does not fill. A move copies them.
+// placed lists the tables with rows of streams that a projection does not fill. A move copies them.
 func placed() []string { return []string{"checkpoints", "reintroductions"} }
 
-// carryOver copies from another server the rows that the stream does not bring again. The set has one
-// stream.
+// carryOver copies from another server the rows that the streams do not bring again.
 func carryOver(ctx context.Context, b *Set, params chsql.Params) error {
 	for _, table := range ledger.Tables() {
 		params["table"] = chsql.Text(table)
@@ -46,30 +45,28 @@ func (l Live) Adopt(ctx context.Context, b *Set, incarnations []uuid.UUID) error
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("add the rows of the set: %w", err)
 	}
-	for _, incarnation := range incarnations {
-		of := chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text("retold")}
-		if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
-			return fmt.Errorf("copy retold: %w", err)
-		}
-		for _, table := range placed() {
-			of["table"] = chsql.Text(table)
-			if err := b.source.sql.Copy(ctx, "rows_of", of, l.sql, "insert_live", of); err != nil {
-				return fmt.Errorf("copy %s: %w", table, err)
-			}
+	of := chsql.Params{"incarnations": chsql.UUIDs(incarnations), "table": chsql.Text("retold")}
+	if err := b.source.sql.Copy(ctx, "retold_of", of, l.sql, "insert_live", of); err != nil {
+		return fmt.Errorf("copy retold: %w", err)
+	}
+	for _, table := range placed() {
+		of["table"] = chsql.Text(table)
+		if err := b.source.sql.Copy(ctx, "rows_of", of, l.sql, "insert_live", of); err != nil {
+			return fmt.Errorf("copy %s: %w", table, err)
 		}
 	}
 	return nil
 }
 
-// Remove removes all rows of a stream. The call returns once no query sees them, and may be repeated. The
+// Remove removes all rows of streams. The call returns once no query sees them, and may be repeated. The
 // server removes the bytes with its next merges of the parts.
-func (l Live) Remove(ctx context.Context, incarnation uuid.UUID) error {
-	of := chsql.Params{"incarnation": chsql.UUID(incarnation)}
+func (l Live) Remove(ctx context.Context, incarnations []uuid.UUID) error {
+	of := chsql.Params{"incarnations": chsql.UUIDs(incarnations)}
 	if err := l.sql.Exec(ctx, "remove_retold", of); err != nil {
 		return fmt.Errorf("remove rows of retold: %w", err)
 	}
 	remove := func(table string) error {
-		if err := l.sql.Exec(ctx, "remove", chsql.Params{"incarnation": chsql.UUID(incarnation), "table": chsql.Text(table)}); err != nil {
+		if err := l.sql.Exec(ctx, "remove", chsql.Params{"incarnations": chsql.UUIDs(incarnations), "table": chsql.Text(table)}); err != nil {
 			return fmt.Errorf("remove rows of %s: %w", table, err)
 		}
 		return nil
@@ -87,9 +84,9 @@ func (l Live) Remove(ctx context.Context, incarnation uuid.UUID) error {
 	return remove("events") // a second call finds the rows of retold by them
 }
 
-// Holds reports whether a table has rows of a stream.
-func (l Live) Holds(ctx context.Context, incarnation uuid.UUID) (bool, error) {
-	of := chsql.Params{"incarnation": chsql.UUID(incarnation)}
+// Holds reports whether a table has rows of streams.
+func (l Live) Holds(ctx context.Context, incarnations []uuid.UUID) (bool, error) {
+	of := chsql.Params{"incarnations": chsql.UUIDs(incarnations)}
 	for _, table := range append(append(placed(), "commits"), ledger.Tables()...) {
 		of["table"] = chsql.Text(table)
 		var there bool

@@ -223,17 +223,17 @@ func (b *Set) Make(ctx context.Context, starts []Start) error {
 }
 
 func (b *Set) carry(ctx context.Context, starts []Start) error {
-	var incarnations []string
+	var incarnations []uuid.UUID
 	var firsts []uint64
 	for _, s := range starts {
-		incarnations, firsts = append(incarnations, s.Incarnation.String()), append(firsts, s.First)
+		incarnations, firsts = append(incarnations, s.Incarnation), append(firsts, s.First)
 	}
 	// Blocks that are equal by chance are two blocks; a backlog of years is many months.
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"async_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0, "do_not_merge_across_partitions_select_final": 1,
 	}))
 	params := chsql.Params{
-		"incarnations": chsql.Texts(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(ledger.NewestRules),
+		"incarnations": chsql.UUIDs(incarnations), "firsts": chsql.Numbers(firsts), "rules": chsql.Number(ledger.NewestRules),
 	}
 	carry := carryOwn
 	if fromElsewhere(b) {
@@ -338,13 +338,13 @@ type Compared struct {
 // the tables is the transparency log.
 func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c Compared, err error) {
 	began := time.Now()
-	var incarnations []string
+	var incarnations []uuid.UUID
 	var after, through []uint64
 	for _, s := range stretches {
-		incarnations, after, through = append(incarnations, s.Incarnation.String()), append(after, s.After), append(through, s.Through)
+		incarnations, after, through = append(incarnations, s.Incarnation), append(after, s.After), append(through, s.Through)
 	}
 	params := chsql.Params{
-		"incarnations": chsql.Texts(incarnations), "after": chsql.Numbers(after), "through": chsql.Numbers(through),
+		"incarnations": chsql.UUIDs(incarnations), "after": chsql.Numbers(after), "through": chsql.Numbers(through),
 		"others": chsql.Bool(others),
 	}
 	for _, table := range ledger.Tables() {

@@ -241,18 +241,13 @@ func (w *moving) begin(ctx context.Context) error {
 
 // remove removes all rows of the partition from a shard that must not have them.
 func (w *moving) remove(ctx context.Context, l *ledger.Ledger) error {
-	for _, incarnation := range w.incarnations {
-		there, err := shadow.Of(l).Holds(ctx, incarnation)
-		if err == nil && there {
-			if _, err = w.lock.Advance(ctx); err == nil { // another process may have the lease
-				err = shadow.Of(l).Remove(ctx, incarnation)
-			}
-		}
-		if err != nil {
-			return w.failed(l, err)
+	there, err := shadow.Of(l).Holds(ctx, w.incarnations)
+	if err == nil && there {
+		if _, err = w.lock.Advance(ctx); err == nil { // another process may have the lease
+			err = shadow.Of(l).Remove(ctx, w.incarnations)
 		}
 	}
-	return nil
+	return w.failed(l, err)
 }
 
 // removeStrays removes rows that a projector wrote to another shard after the end of its lease, because its

@@ -81,6 +81,15 @@ func Bool(b bool) Param { return Param{strconv.FormatBool(b)} }
 // UUID is an id as a parameter.
 func UUID(id uuid.UUID) Param { return Param{id.String()} }
 
+// UUIDs is a list of ids as a parameter.
+func UUIDs(list []uuid.UUID) Param {
+	texts := make([]string, len(list))
+	for i, id := range list {
+		texts[i] = id.String()
+	}
+	return Texts(texts)
+}
+
 // Time is a time as a parameter; no time is the first one.
 func Time(t time.Time) Param {
 	if t.IsZero() {

@@ -1,3 +1,4 @@
 SELECT *
 FROM {table:Identifier} FINAL
-WHERE incarnation = {incarnations:Array(UUID)}[1] AND stream_seq < {firsts:Array(UInt64)}[1]
+WHERE incarnation IN {incarnations:Array(UUID)}
+    AND stream_seq < {firsts:Array(UInt64)}[indexOf({incarnations:Array(UUID)}, incarnation)]

@@ -1,2 +1,2 @@
 DELETE FROM {table:Identifier}
-WHERE incarnation = {incarnation:UUID}
+WHERE incarnation IN {incarnations:Array(UUID)}

@@ -1,3 +1,3 @@
 SELECT *
 FROM {table:Identifier} FINAL
-WHERE incarnation = {incarnation:UUID}
+WHERE incarnation IN {incarnations:Array(UUID)}
