@@ -229,7 +229,7 @@
 // another. The shared streams have earlier events of the tenant and get no more. A projector of the tenant
 // waits until the ledger has these events, and knows them like events of its own stream: a retry across
 // the move counts once, and the tenant's redactions are in force. The order is that of the streams, so a
-// rebuild gives the same rows.
+// rebuild gives the same rows. On a cluster it waits for the ledgers of all shards; those of its sessions are in its own.
 //
 // A [Fleet] runs the projectors. Processes share the streams evenly without a coordinator. Each
 // process signs a roster every 3 s, and takes and releases leases until it has its share.

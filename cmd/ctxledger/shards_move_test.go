@@ -73,11 +73,11 @@ func TestPartitionMoves(t *testing.T) {
 	}
 	m.sameAsOneMachine()
 	m.movesExpired()
-	m.keepsShard()
-	m.stillWithholds()
 	if kills > 2 {
 		m.waitsForNoOther() // takes as long as a lease lasts
 	}
+	m.keepsShard()
+	m.stillWithholds()
 	if err := m.shards[1].Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +100,9 @@ func (m *moves) waitsForNoOther() {
 	}
 	if _, stderr, code := m.move(1, 1); code != cli.ExitFailed || !strings.Contains(stderr, rebuild.ErrBusy.Error()) {
 		m.t.Errorf("a second move ended with %d: %s", code, stderr)
+	}
+	if _, stderr, code := m.run("migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "globex", "--partitions", "4"); code != cli.ExitFailed || !strings.Contains(stderr, rebuild.ErrBusy.Error()) {
+		m.t.Errorf("migrate next to a move ended with %d: %s", code, stderr)
 	}
 	other.End(m.t.Context(), nil)
 }

@@ -238,6 +238,9 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 	if _, stderr, code := r.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || !strings.Contains(stderr, "tenant acme has 1 streams of its own, and on a cluster it needs 4") {
 		t.Errorf("migrate ended with %d: %s", code, stderr)
 	}
+	if _, stderr, code := r.run("project", "--until-caught-up"); code != cli.ExitFailed || !strings.Contains(stderr, "tenant acme has 1 streams of its own, and the partitions are 4") {
+		t.Errorf("project ended with %d: %s", code, stderr)
+	}
 }
 
 // rebuilds rebuilds both shards, then one that has lost rows. The tables are those of one machine.
