@@ -7,8 +7,9 @@
 // partition is projected to one shard, so all rows of a session are on one shard.
 //
 // The map depends on the bucket of a session alone, never on its tenant: questions look for the shard of a
-// session by its id. A tenant with streams of its own is refused. Its partitions can have other buckets than the
-// shared ones. Later facts of a session would then be on another shard than the earlier ones.
+// session by its id. A tenant with streams of its own therefore has as many partitions as the shared streams,
+// with the same buckets. Later facts of a session are then on the shard of the earlier ones, which are in the
+// shared streams.
 //
 // A [Move] of a partition to another shard is a part of the entry until it ends. Each change is a
 // compare-and-set. A projector compares the map with the one that it began with, under the lease of its
