@@ -404,7 +404,7 @@ func (r *shardRig) doctorLooksAtAllShards() {
 	out := r.must("doctor", "--bundle", bundle)
 	for _, says := range []string{
 		"shard 1 at 127.0.0.1:", "shard 2 at 127.0.0.1:", "tables of shard 1", "table room of shard 2",
-		"4 streams on 2 shards of " + embeddedtest.ClusterName, "all shards are level with their streams",
+		"4 partitions on 2 shards of " + embeddedtest.ClusterName, "all shards are level with their streams",
 	} {
 		if !strings.Contains(out, says) {
 			r.t.Errorf("doctor does not say %q:\n%s", says, out)
