@@ -130,15 +130,10 @@ func (b *builder) reload(ctx context.Context, a *assembly) error {
 		return err
 	}
 	var revoked []privacy.Redaction
-	left := make([]leak.Change, 0, len(a.changes))
 	for _, c := range a.changes {
-		if !c.Revokes {
-			left = append(left, c)
-			continue
+		if c.Revokes {
+			revoked = append(revoked, c.Redaction())
 		}
-		of := c.Redaction()
-		revoked = append(revoked, of)
-		left = slices.DeleteFunc(left, func(c leak.Change) bool { return of == c.Redaction() })
 	}
 	if err := b.loadWithheld(ctx, revoked...); err != nil {
 		return err
@@ -149,7 +144,7 @@ func (b *builder) reload(ctx context.Context, a *assembly) error {
 		}
 	}
 	a.fresh = leak.NewValues(b.withheld.Keys)
-	a.fresh.LearnAll(left)
+	a.fresh.LearnAll(leak.Remaining(a.changes))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package projector
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/decode"
@@ -53,10 +54,9 @@ func (b *builder) depart(made batch) batch {
 	for _, e := range made.quarantined {
 		conflicts[e.Position.StreamSeq] = true
 	}
-	for _, c := range made.changes {
-		if !conflicts[c.Sequence] {
-			b.withheld.Apply(c)
-		}
+	changes := slices.DeleteFunc(slices.Clone(made.changes), func(c leak.Change) bool { return conflicts[c.Sequence] })
+	for _, c := range leak.Remaining(changes) {
+		b.withheld.Apply(c)
 	}
 	b.flights = append(b.flights, flight{made.First, made.landed, made.firsts})
 	return made

@@ -108,6 +108,18 @@ func UntilRevocation(events []decode.Event) int {
 	return len(events)
 }
 
+// Remaining returns the changes without the values of redactions that a later one of them revokes.
+func Remaining(changes []Change) []Change {
+	left := make([]Change, 0, len(changes))
+	for _, c := range changes {
+		if c.Revokes {
+			left = slices.DeleteFunc(left, func(l Change) bool { return !l.Revokes && l.Redaction() == c.Redaction() })
+		}
+		left = append(left, c)
+	}
+	return left
+}
+
 // LearnAll adds the values of changes that are no revocations.
 func (w *Values) LearnAll(changes []Change) {
 	for _, c := range changes {
