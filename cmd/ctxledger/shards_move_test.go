@@ -31,7 +31,7 @@ import (
 
 // TestPartitionMoves adds a third shard to a cluster of two, and moves a partition to it and back under load,
 // while movers, projectors and engines are killed. Answers are right or name the reason. Afterwards all tables
-// are those of one machine. CTXLEDGER_FAULTS=long kills 20.
+// are those of one machine. A tenant has streams of its own, which move, too. CTXLEDGER_FAULTS=long kills 20.
 func TestPartitionMoves(t *testing.T) {
 	t.Parallel()
 	kills := 2
