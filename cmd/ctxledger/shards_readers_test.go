@@ -163,7 +163,7 @@ func (r *shardRig) attacksAsReader() {
 			"SELECT tenant FROM cluster('shards', view(SELECT tenant FROM ctxledger.events))", "SELECT tenant FROM cluster('shards', 'ctxledger_of_acme', 'events')",
 			"SELECT tenant FROM remote('" + other + "', ctxledger.events, 'ctxledger', 'writer')", "SELECT tenant FROM remote('" + other + "', ctxledger_of_globex.events)",
 			"CREATE TABLE d AS events ENGINE = Distributed('shards', 'ctxledger', 'events')", "SELECT * FROM ctxledger.cluster_shards", "SELECT * FROM ctxledger.cluster_moves",
-			"SELECT * FROM system.clusters", "SELECT * FROM system.macros", "SELECT * FROM ctxledger.scopes",
+			"SELECT * FROM system.clusters", "SELECT tenant FROM ctxledger_all.events", "SELECT tenant FROM ctxledger_all.model_calls", "SELECT * FROM system.macros", "SELECT * FROM ctxledger.scopes",
 			"INSERT INTO cluster_moves VALUES (1, 1, 1, 2, true)", "INSERT INTO cluster_shards (revision) VALUES (9)", "ALTER VIEW cluster_moves AS SELECT 1", "SYSTEM STOP DISTRIBUTED SENDS",
 			"SELECT _part FROM cluster_shards", "SELECT * FROM cluster_moves PREWHERE 1",
 		} {

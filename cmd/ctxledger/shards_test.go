@@ -215,6 +215,7 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 			t.Errorf("shard %d has only %d events", i+1, n)
 		}
 	}
+	r.oneDatabase(all)
 	if rows := r.sameAnswers(shards, queries.All(), r.places(shards, 1)); rows < 1000 {
 		t.Errorf("only %d rows were compared", rows)
 	}
@@ -240,6 +241,49 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 	}
 	if _, stderr, code := r.run("project", "--until-caught-up"); code != cli.ExitFailed || !strings.Contains(stderr, "tenant acme has 1 streams of its own, and the partitions are 4") {
 		t.Errorf("project ended with %d: %s", code, stderr)
+	}
+}
+
+// oneDatabase asks the database over all shards on each of them. Its tables are those of one machine, and a join of the
+// rows of a session is whole.
+func (r *shardRig) oneDatabase(all []*ledger.Ledger) {
+	r.t.Helper()
+	const joined = "SELECT count(), countIf(i.item_id != '') FROM %smodel_calls AS c LEFT JOIN %[1]sitems AS i USING (tenant, session_id)"
+	var want, got [2]uint64
+	if err := r.plain.SQL(nil).Conn.QueryRow(r.t.Context(), fmt.Sprintf(joined, "")).Scan(&want[0], &want[1]); err != nil || want[1] == 0 {
+		r.t.Fatal(want, err)
+	}
+	for i, l := range all {
+		for _, table := range ledger.Tables() {
+			rows, digest := digests(r.t, []*ledger.Ledger{l}, "ctxledger_all."+table)
+			if wantRows, of := digests(r.t, []*ledger.Ledger{r.plain}, table); rows != wantRows || digest != of {
+				r.t.Errorf("shard %d has %d rows of all %s, and one machine has %d", i+1, rows, table, wantRows)
+			}
+		}
+		reader, err := ledger.Open(r.t.Context(), r.shards[i].ReaderDSN())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		defer reader.Close()
+		if err := reader.SQL(nil).Conn.QueryRow(r.t.Context(), fmt.Sprintf(joined, "ctxledger_all.")+" SETTINGS distributed_product_mode = 'local'").Scan(&got[0], &got[1]); err != nil || got != want {
+			r.t.Errorf("shard %d joined %v, and one machine %v: %v", i+1, got, want, err)
+		}
+		if err := l.SQL(nil).Conn.Exec(r.t.Context(), "INSERT INTO ctxledger_all.events (tenant) VALUES ('x')"); err == nil {
+			r.t.Error("the database over all shards takes rows")
+		}
+	}
+	for _, of := range []struct{ sql, says string }{
+		{"CREATE TABLE ctxledger_all.mine (n Int8) ENGINE = Memory", "it has 1 tables that migrate did not make: rename it"},
+		{"DROP TABLE ctxledger_all.mine", "made the database ctxledger_all on shard 1 "},
+	} {
+		for _, sql := range []string{of.sql, "ALTER DATABASE ctxledger_all MODIFY COMMENT 'of an interrupted migrate'"} {
+			if err := all[0].SQL(nil).Conn.Exec(r.t.Context(), sql); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		if stdout, stderr, _ := r.run("migrate", "--cluster", embeddedtest.ClusterName); !strings.Contains(stdout+stderr, of.says) {
+			r.t.Errorf("after %s migrate printed %s%s", of.sql, stdout, stderr)
+		}
 	}
 }
 

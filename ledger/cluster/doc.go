@@ -32,7 +32,9 @@
 // # No statement runs on several servers
 //
 // This program connects to each server by itself, with the user, the database and the TLS of the
-// given address. Neither ON CLUSTER nor Distributed tables nor cluster() are used. Each shard then
+// given address. It uses neither ON CLUSTER nor Distributed tables nor cluster(). Each shard then
 // needs no right to read other shards. A shard that is down is an error of its own connection,
 // which names the shard. A client that goes away interrupts nothing between two servers.
+//
+// SQL clients have no such merge. [Migration.All] makes a database of Distributed tables for them.
 package cluster

@@ -29,7 +29,8 @@ var ErrCluster = errors.New("the cluster cannot be used, and nothing was changed
 //     what the others have.
 //  3. The definitions of all servers are compared. A new shard gets the prices and limits of another.
 //  4. Each shard gets its membership; see the package comment.
-//  5. [Migration.Readers] makes the databases of tenants' readers. It comes before the map from partitions to
+//  5. [Migration.All] makes the database for SQL over all shards.
+//  6. [Migration.Readers] makes the databases of tenants' readers. It comes before the map from partitions to
 //     shards, so a reader that knows one server finds no rows on another.
 //
 // It may be repeated, also after an interruption.

@@ -77,7 +77,7 @@ func Readers(ctx context.Context, conn driver.Conn, tenants ...string) ([]string
 		if err := r.make(ctx, current(), digest); err != nil {
 			failed = append(failed, fmt.Errorf("make the database %s: %w", name, err))
 			if at < 0 { // nothing half done
-				failed = append(failed, conn.Exec(context.WithoutCancel(ctx), "DROP DATABASE IF EXISTS "+quote(name)))
+				failed = append(failed, conn.Exec(context.WithoutCancel(ctx), "DROP DATABASE IF EXISTS "+Quote(name)))
 			}
 			continue
 		}
@@ -167,13 +167,13 @@ type readerDatabase struct {
 
 // make makes or replaces every view. The comment of the database, written last, is the digest.
 func (d readerDatabase) make(ctx context.Context, r *release, digest string) error {
-	if err := d.conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+quote(d.name)); err != nil {
+	if err := d.conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+Quote(d.name)); err != nil {
 		return err
 	}
 	var g errgroup.Group
 	g.SetLimit(4)
 	for _, v := range r.views {
-		from := quote(d.ledger) + "." + v.Name
+		from := Quote(d.ledger) + "." + v.Name
 		if strings.HasPrefix(v.Name, "check_") {
 			from += "_of(tenant = " + literal(d.tenant) + ")"
 		}
@@ -184,10 +184,10 @@ func (d readerDatabase) make(ctx context.Context, r *release, digest string) err
 		tables, more = slices.Concat(readerTables, clusterTables), materialized
 	}
 	for _, name := range d.records {
-		g.Go(func() error { return d.view(ctx, View{Name: name}, quote(d.ledger)+"."+name) })
+		g.Go(func() error { return d.view(ctx, View{Name: name}, Quote(d.ledger)+"."+name) })
 	}
 	for _, name := range tables {
-		from := quote(d.ledger) + "." + name + " FINAL"
+		from := Quote(d.ledger) + "." + name + " FINAL"
 		if column := more[name]; column != "" {
 			from = "(SELECT *, " + column + " FROM " + from + ")"
 		}
@@ -196,18 +196,20 @@ func (d readerDatabase) make(ctx context.Context, r *release, digest string) err
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return d.conn.Exec(ctx, "ALTER DATABASE "+quote(d.name)+" MODIFY COMMENT "+literal(digest))
+	return d.conn.Exec(ctx, "ALTER DATABASE "+Quote(d.name)+" MODIFY COMMENT "+literal(digest))
 }
 
 // view makes one view of the rows that the definer sees. The row filters of the definer hold
 // before any condition of a caller. A condition in the view would not.
 func (d readerDatabase) view(ctx context.Context, v View, from string) error {
 	return d.conn.Exec(ctx, fmt.Sprintf("CREATE OR REPLACE VIEW %s.%s %s DEFINER = %s SQL SECURITY DEFINER AS SELECT * FROM %s COMMENT %s",
-		quote(d.name), quote(v.Name), v.columnList(), quote("rows_"+d.tenant), from, literal(v.Title)))
+		Quote(d.name), Quote(v.Name), v.columnList(), Quote("rows_"+d.tenant), from, literal(v.Title)))
 }
 
 var literals = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "`", "\\`")
 
-// literal and quote write a text and a name in a statement that takes no parameters.
+// literal writes a text in a statement that takes no parameters.
 func literal(text string) string { return "'" + literals.Replace(text) + "'" }
-func quote(name string) string   { return "`" + literals.Replace(name) + "`" }
+
+// Quote writes a name in a statement that takes no parameters.
+func Quote(name string) string { return "`" + literals.Replace(name) + "`" }

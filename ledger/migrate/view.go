@@ -90,7 +90,7 @@ func (v View) columnList() string {
 	}
 	columns := make([]string, len(v.Columns))
 	for i, c := range v.Columns {
-		columns[i] = quote(c.Name) + " " + c.Type + " COMMENT " + literal(c.comment())
+		columns[i] = Quote(c.Name) + " " + c.Type + " COMMENT " + literal(c.comment())
 	}
 	return "(" + strings.Join(columns, ", ") + ")"
 }

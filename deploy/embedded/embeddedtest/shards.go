@@ -66,6 +66,6 @@ func ShardConfig(number int, ports []int) string {
 	for _, port := range ports {
 		fmt.Fprintf(&shards, "<shard><replica><host>127.0.0.1</host><port>%d</port></replica></shard>", port)
 	}
-	return fmt.Sprintf("<clickhouse><remote_servers><%s>%s</%[1]s></remote_servers><macros><shard>%[3]d</shard></macros></clickhouse>\n",
+	return fmt.Sprintf("<clickhouse><remote_servers><%s><secret>between shards</secret>%s</%[1]s></remote_servers><macros><shard>%[3]d</shard></macros></clickhouse>\n",
 		ClusterName, shards.String(), number)
 }

@@ -73,7 +73,8 @@ its name in remote_servers of their configuration. Each server has its number as
 shard. The address names any shard, and all have the same users, databases and TLS. A new
 installation has 16 partitions then. The command assigns each partition to a shard. A shard
 that is added later gets none: "ctxledger shards move" moves them. The command checks all
-shards first. If one cannot be reached or differs, nothing is changed. A shard may be several
+shards first. If one cannot be reached or differs, nothing is changed. SQL clients read all
+shards in the database ctxledger_all; deploy/README.md says how. A shard may be several
 servers, its replicas: it gets replicated tables. These were not run yet.
 
 To change the number of streams:

@@ -72,6 +72,9 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, own
 	if err := m.Run(ctx, told); err != nil {
 		return err
 	}
+	if err := m.All(ctx, told); err != nil {
+		return err
+	}
 	if err := m.Readers(ctx, readers, told); err != nil {
 		return err
 	}
