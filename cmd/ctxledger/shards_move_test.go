@@ -174,8 +174,8 @@ func (m *moves) ownStreams() {
 	m.t.Helper()
 	earlier := m.item(m.sessions[0], "user-1", "item-earlier", "in a shared stream", "")
 	for says, args := range map[string][]string{
-		"--partitions 2: a tenant on this cluster has 4": {"migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "2"},
-		"give --cluster shards, too":                     {"migrate", "--tenant", "acme", "--partitions", "4"},
+		"--partitions 2: on a cluster a tenant has as many streams as there are shared ones: 4": {"migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "2"},
+		"give --cluster shards, too": {"migrate", "--tenant", "acme", "--partitions", "4"},
 	} {
 		if stdout, stderr, code := m.run(args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, says) {
 			m.t.Errorf("%v ended with %d: %s%s", args, code, stdout, stderr)

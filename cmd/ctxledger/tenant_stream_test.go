@@ -144,12 +144,12 @@ func TestTenantGetsStreamsOfItsOwn(t *testing.T) {
 		return r.count("SELECT uniqExact(tenant) FROM events") == 2
 	})
 	for says, args := range map[string][]string{
-		"give --tenant":              {"--max-bytes", "1GB"},
-		"want up to 64 letters":      {"--tenant", "a.b", "--partitions", "1"},
-		"want at least":              {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1MB"},
-		"no streams of its own":      {"--tenant", "acme", "--max-bytes", "1GB"},
-		"cannot reserve":             {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1000PB"},
-		"does not work on a cluster": {"--tenant", "acme", "--partitions", "2", "--cluster", "shop"},
+		"give --tenant":            {"--max-bytes", "1GB"},
+		"want up to 64 letters":    {"--tenant", "a.b", "--partitions", "1"},
+		"want at least":            {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1MB"},
+		"no streams of its own":    {"--tenant", "acme", "--max-bytes", "1GB"},
+		"cannot reserve":           {"--tenant", "acme", "--partitions", "2", "--max-bytes", "1000PB"},
+		"there are shared ones: 1": {"--tenant", "acme", "--partitions", "2", "--cluster", "shop"},
 	} {
 		if said := r.run(cli.ExitUsage, append([]string{"migrate"}, args...)...); !strings.Contains(said, says) {
 			t.Errorf("%v says %q", args, said)

@@ -135,7 +135,7 @@ func fitsPartitions(ctx context.Context, js jetstream.JetStream, own tenantFlags
 		}
 	}
 	if n := int(own.Partitions); n > 0 && n != shared {
-		return cli.UsageError("--partitions %d: a tenant on this cluster has %d, as many as the shared streams", n, shared)
+		return cli.UsageError("--partitions %d: on a cluster a tenant has as many streams as there are shared ones: %d", n, shared)
 	}
 	return nil
 }
