@@ -101,7 +101,7 @@ func (f *fixture) publish(m schema.Message) {
 	}
 	id := fmt.Sprint("message-", f.sent)
 	header[schema.MsgIDHeader] = []string{id}
-	future, err := f.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: header, Data: m.Data})
+	future, err := f.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: header, Data: m.Data}, jetstream.WithStallWait(time.Minute))
 	f.must(err)
 	f.unacknowledged[id] = future
 }

@@ -210,7 +210,7 @@ func (m *memory) keepSources(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ack, err := m.js.PublishAsync("$KV."+streamio.ImportsBucket+"."+key, value)
+		ack, err := m.js.PublishAsync("$KV."+streamio.ImportsBucket+"."+key, value, jetstream.WithStallWait(patience))
 		if err != nil {
 			return err
 		}
