@@ -169,7 +169,7 @@ const (
 	word   = string(schema.CodeRedactedWord)
 )
 
-// A history is what happens to one tenant, and what is left.
+// A history has the facts of one tenant in their order, and the events that are left.
 type history struct {
 	play  func(c *collision)
 	kept  uint64   // events with a note

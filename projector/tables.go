@@ -18,14 +18,14 @@ type tables struct {
 	privacy.Tables
 	shadow.Live
 	shards []privacy.Tables // of the ledger and the other shards
-	others []*ledger.Ledger // the other shards, each once
+	all    []*ledger.Ledger // the ledger, then the other shards, each once
 }
 
 // tablesOf returns the tables of a ledger, which may be one of several shards.
 func tablesOf(l *ledger.Ledger, shards ...*ledger.Ledger) tables {
 	return tables{
 		Ledger: l, Logs: translog.Of(l), Tables: privacy.Of(l), Live: shadow.Of(l),
-		shards: privacy.OfAll(l, shards...), others: ledger.Distinct(l, shards...)[1:],
+		shards: privacy.OfAll(l, shards...), all: ledger.Distinct(l, shards...),
 	}
 }
 
@@ -38,12 +38,12 @@ func (t tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, thro
 // RecordedRules asks the other shards for streams without commits here, because an erasure of another
 // stream may name messages of this one.
 func (t tables) RecordedRules(ctx context.Context, incarnations []uuid.UUID) (map[uuid.UUID][]ledger.RecordedRules, error) {
-	return ledger.RecordedRulesOf(ctx, append([]*ledger.Ledger{t.Ledger}, t.others...), incarnations)
+	return ledger.RecordedRulesOf(ctx, t.all, incarnations)
 }
 
 // CommittedAnywhere returns the last sequence of a stream that is committed on any shard, or 0.
 func (t tables) CommittedAnywhere(ctx context.Context, incarnation uuid.UUID) (through uint64, err error) {
-	for _, l := range append([]*ledger.Ledger{t.Ledger}, t.others...) {
+	for _, l := range t.all {
 		last, _, err := l.LastCommit(ctx, incarnation)
 		if err != nil {
 			return 0, err
@@ -57,7 +57,7 @@ func (t tables) CommittedAnywhere(ctx context.Context, incarnation uuid.UUID) (t
 // would not know the redactions of that shard.
 func (t tables) FinishSwap(ctx context.Context) (bool, error) {
 	finished, err := t.Live.FinishSwap(ctx)
-	for _, other := range t.others {
+	for _, other := range t.all[1:] {
 		if err == nil {
 			err = shadow.Of(other).Restoring(ctx)
 		}

@@ -174,7 +174,7 @@ func (m *moves) ownStreams() {
 	m.t.Helper()
 	earlier := m.item(m.sessions[0], "user-1", "item-earlier", "in a shared stream", "")
 	for says, args := range map[string][]string{
-		"--partitions 2: on a cluster a tenant has as many streams as there are shared ones: 4": {"migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "2"},
+		"--partitions 2: on a cluster a tenant has as many streams of its own as there are shared ones: 4": {"migrate", "--cluster", embeddedtest.ClusterName, "--tenant", "acme", "--partitions", "2"},
 		"give --cluster shards, too": {"migrate", "--tenant", "acme", "--partitions", "4"},
 	} {
 		if stdout, stderr, code := m.run(args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, says) {

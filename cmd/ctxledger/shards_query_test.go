@@ -21,6 +21,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
@@ -275,6 +276,15 @@ func TestQueryOnACluster(t *testing.T) {
 		if code != cli.ExitUnreachable || stdout != "" || !strings.Contains(stderr, "shard 2 at 127.0.0.1:") {
 			t.Errorf("%v without a shard ended with %d: %s%s", args, code, stdout, stderr)
 		}
+	}
+	one, err := ledger.Open(t.Context(), r.shards[0].ReaderDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	var rows uint64
+	if err := one.SQL(nil).Conn.QueryRow(t.Context(), "SELECT count() FROM ctxledger_all.events").Scan(&rows); err == nil {
+		t.Errorf("without a shard there are %d events on all", rows)
 	}
 	pagesLackAShard(t, pages, places[0])
 	if stdout, stderr, code := r.run("doctor"); code != cli.ExitUnreachable || !strings.Contains(stdout, "shard 2 at 127.0.0.1:") {

@@ -233,13 +233,19 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 	r.retains()
 	r.must("rebuild", "--compare-only") // the rows of removed messages are copied
 	r.refusesWrongMaps()
+	if err := r.js.DeleteStream(t.Context(), "CTX_3"); err != nil {
+		t.Fatal(err)
+	}
+	if out := r.must("migrate", "--cluster", embeddedtest.ClusterName); out != "created stream CTX_3\n" {
+		t.Errorf("migrate without a stream printed %q", out)
+	}
 	if _, err := streamio.EnsureTenant(t.Context(), r.js, streamio.TenantLayout{Tenant: "acme", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := r.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || !strings.Contains(stderr, "tenant acme has 1 streams of its own, and on a cluster it needs 4") {
+	if _, stderr, code := r.run("migrate", "--cluster", embeddedtest.ClusterName); code != cli.ExitUsage || !strings.Contains(stderr, "tenant acme has 1, and there are 4: keep ClickHouse on one server") {
 		t.Errorf("migrate ended with %d: %s", code, stderr)
 	}
-	if _, stderr, code := r.run("project", "--until-caught-up"); code != cli.ExitFailed || !strings.Contains(stderr, "tenant acme has 1 streams of its own, and the partitions are 4") {
+	if _, stderr, code := r.run("project", "--until-caught-up"); code != cli.ExitFailed || !strings.Contains(stderr, "as there are shared ones: tenant acme has 1, and there are 4") {
 		t.Errorf("project ended with %d: %s", code, stderr)
 	}
 }
@@ -272,11 +278,13 @@ func (r *shardRig) oneDatabase(all []*ledger.Ledger) {
 			r.t.Error("the database over all shards takes rows")
 		}
 	}
-	for _, of := range []struct{ sql, says string }{
-		{"CREATE TABLE ctxledger_all.mine (n Int8) ENGINE = Memory", "it has 1 tables that migrate did not make: rename it"},
-		{"DROP TABLE ctxledger_all.mine", "made the database ctxledger_all on shard 1 "},
+	const mark = "ALTER DATABASE ctxledger_all MODIFY COMMENT 'all shards, for reading; "
+	for _, of := range []struct{ sql, comment, says string }{
+		{"CREATE TABLE ctxledger_all.mine (n Int8) ENGINE = Memory", mark + "of an earlier version'", "it has 1 tables that migrate did not make: rename it"},
+		{"DROP TABLE ctxledger_all.mine", "ALTER DATABASE ctxledger_all MODIFY COMMENT 'of a person'", "tables that migrate did not make: rename it"},
+		{"DROP TABLE ctxledger_all.events", mark + "being made'", "made the database ctxledger_all on shard 1 "},
 	} {
-		for _, sql := range []string{of.sql, "ALTER DATABASE ctxledger_all MODIFY COMMENT 'of an interrupted migrate'"} {
+		for _, sql := range []string{of.sql, of.comment} {
 			if err := all[0].SQL(nil).Conn.Exec(r.t.Context(), sql); err != nil {
 				r.t.Fatal(err)
 			}

@@ -10,8 +10,12 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/migrate"
 )
 
-// allSuffix is added to the name of the database for that of the tables over all shards.
-const allSuffix = "_all"
+const (
+	// allSuffix is added to the name of the database for that of the tables over all shards.
+	allSuffix = "_all"
+	// allMark begins the comment of that database. A database without it is of somebody else.
+	allMark = "all shards, for reading; "
+)
 
 // All makes on every server a database of Distributed tables, after Run: ctxledger_all for ctxledger. It has one for
 // each table and view whose rows come from the streams. It is for SQL clients, and this program does not read it.
@@ -48,27 +52,26 @@ func (h *host) makeAll(ctx context.Context, cluster string) (made bool, err erro
 		fmt.Fprintln(digest, table, shape)
 		tables = append(tables, table)
 	}
-	want := fmt.Sprintf("all shards, for reading; digest %x", digest.Sum64())
+	want := fmt.Sprintf("%sdigest %x", allMark, digest.Sum64())
 	var comment string
 	var others uint64
-	found, err := db.First(ctx, "all_state", chsql.Params{"all": chsql.Text(name)}, &comment, &others)
+	found, err := db.First(ctx, "all_state", chsql.Params{"all": chsql.Text(name), "mark": chsql.Text(allMark)}, &comment, &others)
 	switch {
 	case err != nil || found && comment == want:
 		return false, err
 	case others > 0:
 		return false, fmt.Errorf("it has %d tables that migrate did not make: rename it", others)
 	}
-	for _, statement := range []string{"drop_all", "create_all"} {
-		if err := db.Exec(ctx, statement, chsql.Params{"all": chsql.Text(name)}); err != nil {
+	all := migrate.Quote(name) // these statements take no parameters
+	list := []string{"DROP DATABASE IF EXISTS " + all + " SYNC", fmt.Sprintf("CREATE DATABASE %s COMMENT '%sbeing made'", all, allMark)}
+	for _, table := range tables {
+		list = append(list, fmt.Sprintf("CREATE TABLE %[1]s.%[2]s AS %[3]s.%[2]s ENGINE = Distributed(%[4]s, %[3]s, %[2]s)",
+			all, migrate.Quote(table), migrate.Quote(h.database), migrate.Quote(cluster)))
+	}
+	for _, statement := range append(list, fmt.Sprintf("ALTER DATABASE %s MODIFY COMMENT '%s'", all, want)) {
+		if err := db.Conn.Exec(ctx, statement); err != nil {
 			return false, err
 		}
 	}
-	for _, table := range tables { // this statement and the last one take no parameters
-		err := db.Conn.Exec(ctx, fmt.Sprintf("CREATE TABLE %[1]s.%[2]s AS %[3]s.%[2]s ENGINE = Distributed(%[4]s, %[3]s, %[2]s)",
-			migrate.Quote(name), migrate.Quote(table), migrate.Quote(h.database), migrate.Quote(cluster)))
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", table, err)
-		}
-	}
-	return true, db.Conn.Exec(ctx, fmt.Sprintf("ALTER DATABASE %s MODIFY COMMENT '%s'", migrate.Quote(name), want))
+	return true, nil
 }

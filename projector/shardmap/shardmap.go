@@ -29,6 +29,9 @@ var (
 	ErrNoMap = errors.New("the lease bucket has no map of the shards: run `ctxledger migrate --cluster NAME`")
 	// ErrWrongMap is wrapped by every error about a map that cannot be right. Nothing was written.
 	ErrWrongMap = errors.New("the map of the shards is wrong (key " + Key + " of the bucket " + lease.Bucket + ")")
+	// ErrTenant means that a tenant has another number of streams than there are shared ones. Its sessions would be
+	// on several shards.
+	ErrTenant = errors.New("on a cluster a tenant has as many streams of its own as there are shared ones")
 )
 
 // A Map names the shard of each partition. The streams of a partition are the shared one with its number, and
@@ -103,7 +106,7 @@ func create(ctx context.Context, js jetstream.JetStream, m Map) (bool, error) {
 
 func plan(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) (Map, error) {
 	m := Map{Cluster: shards.Cluster}
-	streams, n, err := readStreams(ctx, js)
+	streams, n, err := ReadStreams(ctx, js)
 	if err != nil {
 		return m, err
 	}
@@ -128,9 +131,9 @@ func PartitionOf(stream string) int {
 	return partition
 }
 
-// readStreams reads all streams of events, and the number of partitions. Errors: [ErrWrongMap] if a tenant has
-// another number of streams, or an error of the server.
-func readStreams(ctx context.Context, js jetstream.JetStream) (list []streamio.EventStream, partitions int, err error) {
+// ReadStreams reads all streams of events, and the number of partitions. Errors: [ErrTenant], or those of
+// [streamio.ReadStreams].
+func ReadStreams(ctx context.Context, js jetstream.JetStream) (list []streamio.EventStream, partitions int, err error) {
 	if list, err = streamio.ReadStreams(ctx, js); err != nil {
 		return nil, 0, err
 	}
@@ -138,9 +141,9 @@ func readStreams(ctx context.Context, js jetstream.JetStream) (list []streamio.E
 	for _, s := range list {
 		own[s.Tenant]++
 	}
-	for tenant, n := range own {
-		if n != own[""] {
-			return nil, 0, fmt.Errorf("%w: tenant %s has %d streams of its own, and the partitions are %d", ErrWrongMap, tenant, n, own[""])
+	for _, s := range list {
+		if n := own[s.Tenant]; n != own[""] {
+			return nil, 0, fmt.Errorf("%w: tenant %s has %d, and there are %d", ErrTenant, s.Tenant, n, own[""])
 		}
 	}
 	return list, own[""], nil
@@ -165,9 +168,9 @@ func holders(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledger
 }
 
 // Check compares the map with the streams, the shards and the commits on the shards. Errors:
-// [ErrWrongMap], or an error of a server.
+// [ErrWrongMap], [ErrTenant], or an error of a server.
 func (m Map) Check(ctx context.Context, js jetstream.JetStream, shards *cluster.Ledgers) error {
-	streams, n, err := readStreams(ctx, js)
+	streams, n, err := ReadStreams(ctx, js)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,8 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, own
 	if err != nil {
 		return err
 	}
-	if err := fitsPartitions(ctx, js, own); err != nil {
+	partitions, err := checkPartitions(ctx, js, own)
+	if err != nil {
 		return err
 	}
 	m, err := cluster.Prepare(ctx, found.ClickHouseDSN, name)
@@ -56,9 +57,7 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, own
 		return err
 	}
 	defer release()
-	if _, err := streamio.ReadPartitions(ctx, js); errors.Is(err, streamio.ErrNoStream) && layout.Partitions == 0 {
-		layout.Partitions = shardmap.DefaultPartitions
-	}
+	layout.Partitions = cmp.Or(layout.Partitions, partitions)
 	created, err := streamio.Ensure(ctx, js, layout)
 	for _, what := range created {
 		told(what)
@@ -117,27 +116,24 @@ func migrateCluster(ctx context.Context, a *cli.App, layout streamio.Layout, own
 	return nil
 }
 
-// fitsPartitions refuses streams of tenants that a cluster cannot project. A session must have one partition,
-// whichever stream has its events.
-func fitsPartitions(ctx context.Context, js jetstream.JetStream, own tenantFlags) error {
-	streams, err := streamio.ReadStreams(ctx, js)
-	if err != nil && !errors.Is(err, streamio.ErrNoStream) {
-		return err
+// checkPartitions returns the number of shared streams, which a new installation gets. It refuses streams of tenants
+// that a cluster cannot project.
+func checkPartitions(ctx context.Context, js jetstream.JetStream, own tenantFlags) (schema.Partitions, error) {
+	n, err := streamio.ReadPartitions(ctx, js)
+	if err == nil {
+		_, _, err = shardmap.ReadStreams(ctx, js)
 	}
-	counts := make(map[string]int)
-	for _, s := range streams {
-		counts[s.Tenant]++
+	switch {
+	case errors.Is(err, shardmap.ErrTenant):
+		return 0, cli.UsageError("%w: keep ClickHouse on one server", err)
+	case err != nil && !errors.Is(err, streamio.ErrNoStream): // migrate makes what is missing
+		return 0, err
 	}
-	shared := cmp.Or(counts[""], int(shardmap.DefaultPartitions))
-	for tenant, n := range counts {
-		if n != shared {
-			return cli.UsageError("tenant %s has %d streams of its own, and on a cluster it needs %d, as many as the shared streams: keep ClickHouse on one server", tenant, n, shared)
-		}
+	n = cmp.Or(n, shardmap.DefaultPartitions)
+	if own.Partitions > 0 && own.Partitions != n {
+		return 0, cli.UsageError("--partitions %d: %w: %d", own.Partitions, shardmap.ErrTenant, n)
 	}
-	if n := int(own.Partitions); n > 0 && n != shared {
-		return cli.UsageError("--partitions %d: on a cluster a tenant has as many streams as there are shared ones: %d", n, shared)
-	}
-	return nil
+	return n, nil
 }
 
 // holdTenants keeps partitions where they are until release is called: a move goes on with the streams that it found
