@@ -58,7 +58,7 @@ untold AS
                 recorded_at, stream_seq, event_time, turn_id, call_id, log_item_id, position, tokens,
                 toString(item_type), incarnation)))
     FROM log_items
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND {item_id:String} IN (log_item_id, item_ref)
         AND (tenant, source) NOT IN (untold)
@@ -76,7 +76,7 @@ untold AS
     (
         SELECT assembly_id, block_positions, block_items
         FROM placements
-        PREWHERE (
+        WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND record_kind = 'assembly'
@@ -106,7 +106,7 @@ steps AS
         if(title = '', toString(context_kind), title) AS words, arrayStringConcat(policy_refs, ', ') AS rule,
         arrayStringConcat(source_uris, ', ') AS other, CAST(map(), 'Map(String, Float64)') AS parts
     FROM items
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND item_id = {item_id:String}
         AND (tenant, source) NOT IN (untold)
@@ -118,13 +118,13 @@ steps AS
         arrayStringConcat(JSONExtract(data, 'policy_refs', 'Array(String)'), ', '), '',
         CAST(map(), 'Map(String, Float64)')
     FROM events
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id IN ('', {session_id:String})
         AND event_type = 'context.erasure.applied'
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-    WHERE has(
-        JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'),
-        ({session_id:String}, {item_id:String}))
+        AND has(
+            JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))'),
+            ({session_id:String}, {item_id:String}))
         AND (session_id = '' OR NOT startsWith(JSONExtractString(data, 'erased_subject'), 'item:'))
     UNION ALL
     SELECT
@@ -154,7 +154,7 @@ steps AS
             surface_kind, candidate_refs, outcomes, ranks, scores, tokens, reasons, notes, query, intent, policy,
             signals, if(record_kind = 'selection_completed', indexOf(item_refs, {item_id:String}), 0) AS decided
         FROM decisions
-        PREWHERE (
+        WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND if(
@@ -171,7 +171,7 @@ steps AS
         toString(truncated_strategies[indexOf(truncated_refs, {item_id:String})]), '', toString(overflow_strategy),
         '', CAST(map(), 'Map(String, Float64)')
     FROM windows
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND record_kind = 'budget'
         AND has(truncated_refs, {item_id:String})
@@ -201,7 +201,7 @@ steps AS
             injection_point, target, replaced_by,
             arrayFirstIndex(x -> has(x, {item_id:String}), block_items) AS block
         FROM placements
-        PREWHERE (
+        WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND record_kind IN ('assembly', 'injection', 'removal')
@@ -246,7 +246,7 @@ steps AS
                 has(elided_refs, {item_id:String}), indexOf(elided_refs, {item_id:String}), logged.3 = '', 0,
                 indexOf(elided_tool_call_ids, logged.3)) AS at
         FROM replacements
-        PREWHERE (
+        WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND record_kind IN ('elision', 'compaction')
@@ -269,7 +269,7 @@ steps AS
         concat(toString(redaction_state), if(method = '', '', concat(' by ', toString(method)))),
         arrayStringConcat(policy_refs, ', '), replacement_ref, CAST(map(), 'Map(String, Float64)')
     FROM redactions
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND target_ref = {item_id:String}
         AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -285,7 +285,7 @@ steps AS
             question, severity, requested_from,
             max(has(candidate_item_refs, {item_id:String})) OVER (PARTITION BY missing_id) AS names_it
         FROM missing
-        PREWHERE (
+        WHERE (
             {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
             AND session_id = {session_id:String}
             AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
@@ -297,7 +297,7 @@ steps AS
         ifNull(sequence, toInt64(stream_seq)), 'seen', call_id, logged.1, NULL, NULL, NULL, NULL, '',
         'projected from the item log', '', '', CAST(map(), 'Map(String, Float64)')
     FROM calls
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND empty(shown_in.1)
         AND logged.1 >= window_first

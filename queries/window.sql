@@ -62,7 +62,7 @@ stated AS
         (toString(source), toString(fidelity), toString(coverage), arrayMap(r -> toString(r), coverage_reasons))
             AS known
     FROM calls
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND NOT JSONExtractBool(metadata, 'synthetic')
         AND (
@@ -80,7 +80,7 @@ stated AS
         tenant, turn_id, thread_id, attempt_id, call_id, ifNull(sequence, toInt64(stream_seq)), '', NULL, NULL,
         concat(target, ' ', tool_call_id), assembly_id, base_assembly_id, ifNull(keep, 0), ('', '', '', [])
     FROM placements
-    PREWHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND session_id = {session_id:String}
         AND record_kind = 'assembly'
         AND assembly_id != ''
@@ -152,7 +152,7 @@ told AS
             (at, ifNull(first_position, -1), ifNull(last_position, -1), retained_tail_refs), record_kind = 'compaction')
     )
     FROM replacements
-    PREWHERE tenant = chosen.1.2
+    WHERE tenant = chosen.1.2
         AND session_id = {session_id:String}
         AND (record_kind = 'elision' OR record_kind = 'compaction' AND change = 'completed')
         AND if(record_kind = 'compaction' AND source_thread_id != '', source_thread_id, thread_id) = chosen.1.4
@@ -194,7 +194,7 @@ told AS
                 (place, n) -> ifNull(place, ifNull(keep, 0) + toInt64(n) - 1) < until, block_positions,
                 arrayEnumerate(block_positions)) AS held_before
         FROM placements
-        PREWHERE tenant = chosen.1.2
+        WHERE tenant = chosen.1.2
             AND session_id = {session_id:String}
             AND (
                 record_kind = 'assembly'
@@ -244,7 +244,7 @@ seen AS
                         toString(source), toString(fidelity), toString(coverage),
                         arrayMap(r -> toString(r), coverage_reasons)) AS known
                 FROM placements
-                PREWHERE tenant = chosen.1.2
+                WHERE tenant = chosen.1.2
                     AND session_id = {session_id:String}
                     AND record_kind = 'assembly'
                     AND attempt_id = chosen.1.10
@@ -271,7 +271,7 @@ seen AS
     (
         SELECT *, groupUniqArray(attempt_id) OVER (PARTITION BY position) AS attempts
         FROM log_items
-        PREWHERE tenant = chosen.1.2
+        WHERE tenant = chosen.1.2
             AND session_id = {session_id:String}
             AND thread_id = chosen.1.4
             AND empty(chosen.1.9)
@@ -292,7 +292,7 @@ titles AS
             item_id, title AS name, toString(layer) AS area, token_estimate AS size, toString(redaction_state) AS state,
             ifNull(sequence, toInt64(stream_seq)) AS at
         FROM items
-        PREWHERE tenant = chosen.1.2
+        WHERE tenant = chosen.1.2
             AND session_id = {session_id:String}
             AND change != 'removed'
             AND (tenant, source) NOT IN (untold)
@@ -303,11 +303,11 @@ titles AS
         (
             SELECT arrayJoin(JSONExtract(data, 'records', 'Array(Tuple(session_id String, item_id String))')) AS r
             FROM events
-            PREWHERE tenant = chosen.1.2
+            WHERE tenant = chosen.1.2
                 AND session_id IN ('', {session_id:String})
                 AND event_type = 'context.erasure.applied'
                 AND ({as_of:String} = '' OR recorded_at <= parseDateTime64BestEffortOrZero({as_of:String}, 9, 'UTC'))
-            WHERE session_id = '' OR NOT startsWith(JSONExtractString(data, 'erased_subject'), 'item:')
+                AND (session_id = '' OR NOT startsWith(JSONExtractString(data, 'erased_subject'), 'item:'))
         )
         WHERE r.1 = {session_id:String} AND r.2 != ''
     )
