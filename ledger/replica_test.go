@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -54,6 +55,11 @@ func TestWritersOfReplicasWaitForAll(t *testing.T) {
 // TestCommitsWaitForTheirTurn: a commit that the server refuses for an earlier one is sent again.
 func TestCommitsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, commitsWait)
+}
+
+// commitsWait runs with a clock of its own: the waits take no time.
+func commitsWait(t *testing.T) {
 	r := &replicas{turn: make(chan struct{}, 1)}
 	earlier := &clickhouse.Exception{Code: chsql.CodeEarlierQuorum}
 	tries := func(table string, answers ...error) (n int, err error) {

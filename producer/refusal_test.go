@@ -117,6 +117,9 @@ func TestRefusedForThemselves(t *testing.T) {
 // TestSubjectNotPermitted: the server reports the error separately from the acknowledgment.
 func TestSubjectNotPermitted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for an answer that the server does not give: run without -short")
+	}
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 		Users: []*server.User{{Username: "all", Password: "p"}, {Username: "some", Password: "p", Permissions: &server.Permissions{

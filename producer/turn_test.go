@@ -124,6 +124,9 @@ func TestSealCoversItsTurn(t *testing.T) {
 // sealed once, as a whole, and a second call only waits.
 func TestSealWaitsForTheStream(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits until the client connects again: run without -short")
+	}
 	b, stop, start := bustest.Restartable(t)
 	client := newClient(t, b, func(c *Config) { c.Linger = time.Hour })
 	turn := open(t, client, Run{Session: "s"}).Turn(`turn "7"`, small)

@@ -213,6 +213,9 @@ const asyncParser = "@asyncapi/parser@3.6.3"
 // documents. The test needs node and npm. The first run also needs the npm registry.
 func TestOfficialParser(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("installs a parser: run without -short")
+	}
 	npm := parserDir(t)
 	script, err := filepath.Abs("testdata/asyncapi/validate.mjs")
 	if err != nil {

@@ -37,6 +37,7 @@ func settle() { time.Sleep(2100 * time.Millisecond) }
 // memories, with a foreign bucket, and into a stream that was made anew. The answers never change.
 func TestImportAgainCostsWhatIsNew(t *testing.T) {
 	t.Parallel()
+	needEngine(t)
 	data, logs := t.TempDir(), copyOfLogs(t, "../../producer/importer/testdata")
 	entries, err := os.ReadDir(logs)
 	if err != nil {

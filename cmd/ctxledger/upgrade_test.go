@@ -59,6 +59,7 @@ func unpack(t *testing.T, name string) (dir string) {
 // then: it keeps its tables, its root and its packs, and takes no more of it.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
+	needEngine(t)
 	const size = 160
 	dir := unpack(t, "d7b8dd1.tar.gz")
 	data := filepath.Join(dir, "data")

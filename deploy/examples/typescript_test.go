@@ -159,6 +159,9 @@ func (i *installation) rows(t *testing.T, sql string) []string {
 
 func TestTypeScriptVectors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("installs TypeScript: run without -short")
+	}
 	file, err := filepath.Abs(vectorFile)
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +173,9 @@ func TestTypeScriptVectors(t *testing.T) {
 // and compares the facts.
 func TestTypeScriptPublishes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs servers: run without -short")
+	}
 	typescript(t)
 	digests := make(map[string][]string)
 	for _, mode := range []string{"structured", "binary"} {

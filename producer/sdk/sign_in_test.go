@@ -155,6 +155,9 @@ func TestSignInOverNATS(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				if name == "no NATS server" && testing.Short() {
+					t.Skip("waits for the greeting of a server: run without -short")
+				}
 				config := map[string]any{"url": c.address}
 				if c.tenant != "" {
 					config["tenant"] = c.tenant
@@ -182,6 +185,9 @@ func (c *changing) Check(client server.ClientAuthentication) bool {
 // TestPasswordChanges: a client whose password is refused for a while sends its events when the password
 // is accepted again.
 func TestPasswordChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until clients connect again: run without -short")
+	}
 	overNATS(t, func(t *testing.T, command func(string, ...string) *exec.Cmd) {
 		var gate changing
 		gate.password.Store("first")

@@ -86,6 +86,9 @@ func each(t *testing.T, test func(f *folder)) {
 	for name, poll := range map[string]bool{"notifications": false, "polls": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if poll && testing.Short() {
+				t.Skip("waits for polls: run without -short")
+			}
 			test(newFolder(t, poll))
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,14 @@ func corpusOf(seed uint64, n int) []*schema.Event {
 	}
 	return list
 }
+
+// drawn is a corpus for tests that only read: 3 * many events, or the first of them in short mode.
+var drawn = sync.OnceValue(func() []*schema.Event {
+	if testing.Short() {
+		return corpusOf(2, many)
+	}
+	return corpusOf(2, 3*many)
+})
 
 func TestCorpusIsValidAndInOrder(t *testing.T) {
 	t.Parallel()
@@ -64,8 +73,11 @@ func TestCorpusIsTheSameForTheSameSeed(t *testing.T) {
 // tenant has more events than the last.
 func TestCorpusHasAHeavyTail(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("counts many events: run without -short")
+	}
 	sessions, byTenant, types := make(map[string]int), make(map[string]int), make(map[schema.Type]bool)
-	list := corpusOf(2, 3*many)
+	list := drawn()
 	for _, e := range list {
 		sessions[e.SessionID]++
 		byTenant[e.Tenant]++
@@ -98,7 +110,7 @@ func TestCorpusHasAHeavyTail(t *testing.T) {
 func TestMarkTellsSessionsApart(t *testing.T) {
 	t.Parallel()
 	owner := make(map[string]string)
-	for _, e := range corpusOf(3, many) {
+	for _, e := range drawn()[:many] {
 		for _, id := range []string{e.ID, e.Source, e.RunID, e.SessionID} {
 			if !strings.Contains(id, Mark) {
 				t.Fatalf("%s of session %s has no mark", id, e.SessionID)
@@ -115,8 +127,11 @@ func TestMarkTellsSessionsApart(t *testing.T) {
 // real logs. There, 12 of 207 calls with a predecessor came after a pause.
 func TestCachesBreakAsOftenAsMeasured(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("counts many events: run without -short")
+	}
 	calls, idle := 0, 0
-	for _, e := range corpusOf(4, 2*many) {
+	for _, e := range drawn() {
 		fact, _ := schema.Validate(e)
 		if f, ok := fact.(*schema.UsageRecorded); ok && e.RuntimeID == "claude-code" {
 			calls++

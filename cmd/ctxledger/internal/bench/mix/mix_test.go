@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/ctxledger/ctxledger/schema"
@@ -13,6 +14,14 @@ import (
 
 // many is enough for every rare type to occur.
 const many = 40_000
+
+// mixed is a list for tests that only read: 4 * many events, or the first of them in short mode.
+var mixed = sync.OnceValue(func() []*schema.Event {
+	if testing.Short() {
+		return events(1, many)
+	}
+	return events(1, 4*many)
+})
 
 func events(seed uint64, n int) []*schema.Event {
 	g, list := New(seed), make([]*schema.Event, n)
@@ -24,7 +33,7 @@ func events(seed uint64, n int) []*schema.Event {
 
 func TestEveryEventIsValid(t *testing.T) {
 	t.Parallel()
-	for i, e := range events(1, many) {
+	for i, e := range mixed()[:many] {
 		if _, violations := schema.Validate(e); len(violations) > 0 {
 			t.Fatalf("event %d, %s: %v\n%s", i, e.Type, violations, e.Data)
 		}
@@ -54,7 +63,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 func TestEveryTypeOccurs(t *testing.T) {
 	t.Parallel()
 	count := make(map[schema.Type]int)
-	for _, e := range events(1, many) {
+	for _, e := range mixed()[:many] {
 		count[e.EventType()]++
 	}
 	for _, typ := range schema.Types() {
@@ -68,9 +77,12 @@ func TestEveryTypeOccurs(t *testing.T) {
 // values, for each kind of session.
 func TestRatiosAreTheMeasured(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("counts many events: run without -short")
+	}
 	type sum struct{ n, bytes int }
 	live, imported := make(map[schema.Type]sum), make(map[schema.Type]sum)
-	for _, e := range events(3, 4*many) {
+	for _, e := range mixed() {
 		of := live
 		if e.RuntimeID == "claude-code" {
 			of = imported
@@ -106,7 +118,7 @@ func TestRatiosAreTheMeasured(t *testing.T) {
 func TestSequencesAreContiguous(t *testing.T) {
 	t.Parallel()
 	next, dropped := make(map[string]int64), 0
-	for _, e := range events(2, many) {
+	for _, e := range mixed()[:many] {
 		if want := next[e.Source] + 1; *e.Sequence != want {
 			named, err := json.Marshal([]schema.SequenceRanges{{Source: e.Source, Ranges: [][2]int64{{want, *e.Sequence - 1}}}})
 			if err != nil {
@@ -130,7 +142,7 @@ func TestItemsAreThereBeforeTheyAreChosen(t *testing.T) {
 	t.Parallel()
 	there := make(map[string]map[string]bool)
 	selections, compactions := 0, 0
-	for _, e := range events(5, many) {
+	for _, e := range mixed()[:many] {
 		known := there[e.SessionID]
 		if known == nil {
 			known = make(map[string]bool)
@@ -176,7 +188,7 @@ func TestRedactionsAreByTheTenantsKey(t *testing.T) {
 	for _, r := range rings {
 		keys[r.Tenant] = r.Current().ID
 	}
-	for _, e := range events(4, many) {
+	for _, e := range mixed()[:many] {
 		fact, _ := schema.Validate(e)
 		redaction, ok := fact.(*schema.RedactionApplied)
 		if !ok {
