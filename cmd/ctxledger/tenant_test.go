@@ -105,6 +105,9 @@ func streamsOf(t *testing.T, admin string) (stored func() uint64) {
 // A tenant with the account that `deploy nats` makes for it may publish its facts
 // and see nothing of the streams: that is enough for the commands that bring facts.
 func TestCommandsOfATenant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("imports logs into a server: run without -short")
+	}
 	admin, tenant, _ := tenantNode(t, nil)
 	stored := streamsOf(t, admin)
 	t.Setenv("CTXLEDGER_NATS_URL", tenant)

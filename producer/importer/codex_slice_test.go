@@ -288,7 +288,7 @@ func TestSlicesOfRealRollouts(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	step := 97
 	if testing.Short() {
-		step *= 8
+		step *= 24
 	}
 	for at := 40; at < len(lines); at += step {
 		n, to := len(lines), min(at+200, len(lines))

@@ -67,9 +67,9 @@ type flip struct {
 
 // flips returns changes anywhere. Page headers are few bytes and their damage has the most effect:
 // every other change is there.
-func flips(image []byte) (list []flip) {
+func flips(image []byte, n int) (list []flip) {
 	random := rand.New(rand.NewPCG(4, 7))
-	for i := range 3000 {
+	for i := range n {
 		at := random.IntN(len(image))
 		if i%2 == 0 {
 			at = at/pageBytes*pageBytes + random.IntN(160)
@@ -97,8 +97,12 @@ const pageBytes = 4096
 // never panics and never returns other batches.
 func TestBitFlips(t *testing.T) {
 	t.Parallel()
-	if _, detected := flipEach(t, flips); detected < 300 {
-		t.Errorf("only %d changes were detected", detected)
+	n := 3000
+	if testing.Short() {
+		n /= 10
+	}
+	if _, detected := flipEach(t, func(image []byte) []flip { return flips(image, n) }); detected < n/10 {
+		t.Errorf("only %d of %d changes were detected", detected, n)
 	}
 	// bbolt reads a page by the number in its branch, and writes it by its first key. With another key
 	// in the branch, the first write lost batches, never ended or panicked, depending on the free pages.
