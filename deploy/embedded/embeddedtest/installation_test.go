@@ -135,3 +135,47 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 		t.Errorf("the fourth test has %s, the third had %s", fourth, third)
 	}
 }
+
+// TestChangedCopiesAreNotUsedAgain: a test that changes a table, a view or a comment leaves no copy for later
+// tests.
+func TestChangedCopiesAreNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	template := TemplateOf(connection, func(ctx context.Context, conn driver.Conn) error {
+		for _, sql := range []string{
+			"CREATE TABLE facts (a UInt32) ENGINE = MergeTree ORDER BY a",
+			"CREATE VIEW total AS SELECT sum(a) AS n FROM facts",
+		} {
+			if err := conn.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	databaseOf := func(change string) (database string) {
+		t.Run(change, func(t *testing.T) {
+			conn := open(t, template.ClickHouse(t).ClickHouseDSN())
+			if err := conn.QueryRow(t.Context(), "SELECT currentDatabase()").Scan(&database); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.Exec(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return database
+	}
+	used := databaseOf("INSERT INTO facts VALUES (1)")
+	for _, change := range []string{
+		"ALTER TABLE facts ADD COLUMN b UInt8",
+		"ALTER TABLE facts COMMENT COLUMN a 'changed'",
+		"ALTER TABLE facts MODIFY COMMENT 'changed'",
+		"CREATE OR REPLACE VIEW total AS SELECT sum(a) AS n FROM facts",
+	} {
+		changed := databaseOf(change)
+		if changed != used {
+			t.Errorf("%s: the copy before was not used again", change)
+		}
+		if used = databaseOf("SELECT 1"); used == changed {
+			t.Errorf("%s: the changed copy was used again", change)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +29,8 @@ type Template struct {
 	err     error
 
 	mu    sync.Mutex
-	spare []string // copies that no test uses
+	spare []string          // copies that no test uses
+	made  map[string]string // digest of the definitions of each copy
 }
 
 // TemplateOf returns the template that migrate makes from an empty database. open connects to the
@@ -80,7 +80,20 @@ func (t *Template) database(ctx context.Context, conn driver.Conn, dsn string) (
 			return database, err
 		}
 	}
+	digest, _, err := t.look(ctx, conn, database)
+	if err != nil {
+		return database, err
+	}
+	t.mu.Lock()
+	t.made[database] = digest
+	t.mu.Unlock()
 	return database, t.fill(ctx, conn, database)
+}
+
+// look returns a digest of the definitions of a database, and its tables with rows.
+func (t *Template) look(ctx context.Context, conn driver.Conn, database string) (digest string, filled []string, err error) {
+	err = conn.QueryRow(ctx, definitions, database).Scan(&digest, &filled)
+	return digest, filled, err
 }
 
 func (t *Template) takeSpare() (database string) {
@@ -114,14 +127,14 @@ func (t *Template) release(ctx context.Context, conn driver.Conn, database strin
 // empty makes the database a new copy of the template. It reports false if the test has changed
 // definitions, if a rebuild's database is left, or if a statement still runs.
 func (t *Template) empty(ctx context.Context, conn driver.Conn, database string) (bool, error) {
-	var create, tables []string
-	if err := conn.QueryRow(ctx, definitions, database).Scan(&create, &tables); err != nil {
+	digest, tables, err := t.look(ctx, conn, database)
+	if err != nil {
 		return false, err
 	}
-	for i := range create {
-		create[i] = strings.ReplaceAll(create[i], database+".", t.name+".")
-	}
-	if !slices.Equal(create, t.create) {
+	t.mu.Lock()
+	same := digest == t.made[database]
+	t.mu.Unlock()
+	if !same {
 		return false, nil
 	}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -168,8 +181,19 @@ func (t *Template) make(ctx context.Context, conn driver.Conn, dsn string) error
 	if err := t.migrate(ctx, inDatabase(dsn, t.name)); err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, definitions, t.name).Scan(&t.create, &t.filled)
+	t.made = make(map[string]string)
+	if err := conn.QueryRow(ctx, "SELECT groupArray(create_table_query) FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY engine = 'View', name)", t.name).Scan(&t.create); err != nil {
+		return err
+	}
+	var err error
+	_, t.filled, err = t.look(ctx, conn, t.name)
+	return err
 }
 
-// definitions selects the CREATE statements of a database, tables first, and its tables with rows.
-const definitions = "SELECT groupArray(create_table_query), groupArrayIf(name, total_rows > 0) FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY engine = 'View', name)"
+// definitions selects a digest of the definitions of a database, and its tables with rows. The server writes
+// the statement of a view slowly. A view is therefore told by its id and the time of its last change.
+const definitions = `SELECT
+	toString(cityHash64(arraySort(groupArray(
+		(name, comment, if(engine = 'View', toString((uuid, metadata_modification_time)), create_table_query)))))),
+	groupArrayIf(name, total_rows > 0)
+FROM (SELECT * FROM system.tables WHERE database = ? ORDER BY name)`
