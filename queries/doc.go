@@ -31,7 +31,9 @@
 //
 // The first kind is about a single turn, and a person waits for the answer. The server plans
 // nested views with all their columns. This takes longer than reading the needed columns. These
-// queries read tables with PREWHERE on the sort key.
+// queries read tables with conditions on the sort key, in PREWHERE or WHERE. Conditions that use a
+// scalar of the statement are in WHERE, because the server resolves a scalar in PREWHERE again at
+// each place.
 //
 // The second kind reads the whole ledger and would take too much time or memory with the views.
 // These queries read tables if unmerged repeats do not change the result. They group by hashes
