@@ -47,20 +47,21 @@ func TestKilledOnce(t *testing.T) {
 
 // The child is killed in the second batch, and again right after that batch is finished.
 func killedInABatch(t *testing.T) {
-	for _, point := range pointsOfABatch {
-		t.Run(point, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			r.publishMix(0, 90)
-			r.killed(childPoint+"="+point, childVisit+"=2")
-			if point != pointUnmoved { // a range that is finished does not reach this point
-				r.killed(childPoint+"="+point, childVisit+"=1")
-			}
-			r.publishMix(1000, 10) // so that the next batch would have another cut
-			r.project()
-			r.faultless()
-		})
+	r := newRig(t)
+	for i, point := range pointsOfABatch {
+		r.publishMix(2000*i, 90)
+		r.killed(childPoint+"="+point, childVisit+"=2")
+		if point != pointUnmoved { // a range that is finished does not reach this point
+			r.killed(childPoint+"="+point, childVisit+"=1")
+		}
+		r.publishMix(2000*i+1000, 10) // so that the next batch would have another cut
+		r.project()
+		r.settled()
+		if t.Failed() {
+			t.Fatalf("the first faults are after %q", point)
+		}
 	}
+	r.faultless()
 }
 
 // Each start after a crash is killed one state later than the start before.

@@ -53,7 +53,7 @@ func tooManyParts(t *testing.T) {
 // The server refuses requests of a separate user for several reasons, without a fault in an
 // event.
 func refusedByTheServer(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	user := func(password, profile, quota string) string {
 		sum := sha256.Sum256([]byte(password))
 		return fmt.Sprintf(`<clickhouse>
@@ -114,9 +114,7 @@ func fillFiles(t testing.TB, dir string) (free func()) {
 func clickhouseDiskFull(t *testing.T) {
 	needsServers(t)
 	dir := embeddedtest.DiskOfFewFiles(t, 300<<10, 60_000)
-	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, dir)
-	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
-	r.nats, r.clickhouse = n, c
+	r := newClickHouseRig(t, dir)
 	p, read := r.measured()
 	stop := r.follow(p)
 	r.publishMix(0, 50)
@@ -150,7 +148,7 @@ func clickhouseDiskFull(t *testing.T) {
 		}
 	}
 	r.must(stop())
-	t.Logf("refused %v and %v times, %d restarts", refused("243"), refused("1001"), c.servers.Restarts())
+	t.Logf("refused %v and %v times, %d restarts", refused("243"), refused("1001"), r.clickhouse.servers.Restarts())
 	r.faultless()
 }
 
@@ -158,9 +156,7 @@ func clickhouseDiskFull(t *testing.T) {
 // operator frees room and starts NATS again.
 func natsDiskFull(t *testing.T) {
 	dir := embeddedtest.SmallDisk(t, 64<<10)
-	n, s := startNATSProcess(t, dir), newFixture(t).servers
-	r := linked(newFixtureOn(t, n.url, s))
-	r.nats = n
+	r := newNATSRig(t, dir)
 	_, stop := r.followed()
 	r.publishMix(0, 50)
 	r.catchUp()

@@ -37,7 +37,7 @@ func (r *rig) folders() map[string]string {
 
 // Rows of a range exist without a row of commits, and the server has forgotten every token.
 func tokenLogDeleted(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	r.publishMix(0, 90)
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
 	folders := r.folders()
@@ -68,7 +68,7 @@ func tokenLogDeleted(t *testing.T) {
 
 // The same is done with tokens that other tokens have displaced from the server's memory.
 func tokenWindowExhausted(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newRig(t)
 	r.publishMix(0, 90)
 	r.killed(childPoint+"="+pointWritten, childVisit+"=2")
 	for table := range r.folders() {
@@ -87,65 +87,87 @@ func tokenWindowExhausted(t *testing.T) {
 }
 
 // The whole of ClickHouse is restored from an older copy, under a running projector and before
-// a start.
+// a start. Each of the two projectors has a database of its own.
 func clickhouseRestored(t *testing.T) {
-	for name, running := range map[string]bool{"under a projector": true, "before a start": false} {
+	running := newClickHouseRig(t, migratedFolder(t))
+	ended := running.another("ctxledger_ended")
+	both, c := []*rig{running, ended}, running.clickhouse
+	data, copied := filepath.Join(c.dir, "clickhouse", "data"), filepath.Join(t.TempDir(), "copy")
+	for _, r := range both {
+		r.publishMix(0, 75)
+		r.project()
+	}
+	c.stop()
+	running.copyOf(copied, data)
+	c.start()
+	stops := make(map[*rig]func() error)
+	for _, r := range both {
+		r.awaitReachable()
+		_, stops[r] = r.followed()
+		r.publishMix(1000, 75)
+		r.catchUp()
+	}
+	ended.must(stops[ended]())
+	c.stop()
+	running.copyOf(data, copied)
+	c.start()
+	for name, r := range map[string]*rig{"under a projector": running, "before a start": ended} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRigOfItsOwn(t)
-			data, copied := filepath.Join(r.clickhouse.dir, "clickhouse", "data"), filepath.Join(t.TempDir(), "copy")
-			r.publishMix(0, 75)
-			r.project()
-			r.clickhouse.stop()
-			r.copyOf(copied, data)
-			r.clickhouse.start()
-			r.awaitReachable()
-			_, stop := r.followed()
-			r.publishMix(1000, 75)
-			r.catchUp()
-			if !running {
-				r.must(stop())
-			}
-			r.clickhouse.stop()
-			r.copyOf(data, copied)
-			r.clickhouse.start()
+			r.t = t
 			r.awaitReachable()
 			if n := r.count("SELECT sum(messages) FROM commits"); n != 75 {
 				t.Errorf("%d messages in the older copy, want 75", n)
 			}
-			if !running {
-				_, stop = r.followed()
+			if r == ended {
+				_, stops[r] = r.followed()
 			}
 			r.publishMix(2000, 30)
 			r.catchUp()
-			r.must(stop())
+			r.must(stops[r]())
 			r.faultless()
 		})
 	}
 }
 
-// One table is restored from an older copy, with its log of tokens.
+// One table is restored from an older copy, with its log of tokens. Each table is in a database of
+// its own.
 func tableRestored(t *testing.T) {
-	for _, table := range []string{"events", "log_items", "quarantine", "duplicates", "commits"} {
+	rigs := make(map[string]*rig)
+	first := newClickHouseRig(t, migratedFolder(t))
+	for table := range first.folders() {
+		if rigs[table] = first; len(rigs) > 1 {
+			rigs[table] = first.another("ctxledger_" + table)
+		}
+	}
+	c, folders, before := first.clickhouse, make(map[string]string), make(map[string]uint64)
+	copied := t.TempDir()
+	for table, r := range rigs {
+		r.publishMix(0, 75)
+		r.project()
+		folders[table] = r.files(table)
+	}
+	c.stop()
+	for table, folder := range folders {
+		first.copyOf(filepath.Join(copied, table), folder)
+	}
+	c.start()
+	for table, r := range rigs {
+		r.awaitReachable()
+		r.publishMix(1000, 75)
+		r.project()
+		before[table] = r.count("SELECT count() FROM " + table)
+	}
+	c.stop()
+	for table, folder := range folders {
+		first.copyOf(folder, filepath.Join(copied, table))
+	}
+	c.start()
+	for table, r := range rigs {
 		t.Run(table, func(t *testing.T) {
-			t.Parallel()
-			r := newRigOfItsOwn(t)
-			r.publishMix(0, 75)
-			r.project()
-			folder, copied := r.files(table), filepath.Join(t.TempDir(), "copy")
-			r.clickhouse.stop()
-			r.copyOf(copied, folder)
-			r.clickhouse.start()
+			r.t = t
 			r.awaitReachable()
-			r.publishMix(1000, 75)
-			r.project()
-			before := r.count("SELECT count() FROM " + table)
-			r.clickhouse.stop()
-			r.copyOf(folder, copied)
-			r.clickhouse.start()
-			r.awaitReachable()
-			if after := r.count("SELECT count() FROM " + table); after >= before {
-				t.Errorf("%d rows became %d: the table is not older", before, after)
+			if after := r.count("SELECT count() FROM " + table); after >= before[table] {
+				t.Errorf("%d rows became %d: the table is not older", before[table], after)
 			}
 			r.publishMix(2000, 15)
 			p := r.projector()
@@ -159,7 +181,7 @@ func tableRestored(t *testing.T) {
 // The stream is restored from an older copy, without the messages that were projected since.
 // Nothing is written until the right stream is restored.
 func streamRestored(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newNATSRig(t, t.TempDir())
 	data := filepath.Join(r.nats.dir, "nats")
 	older, right := filepath.Join(t.TempDir(), "older"), filepath.Join(t.TempDir(), "right")
 	exchange := func(save, load string) {

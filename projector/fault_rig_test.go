@@ -68,13 +68,34 @@ func newRig(t testing.TB) *rig {
 	return linked(newFixtureOn(t, s.NATSURL(), s))
 }
 
-// newRigOfItsOwn makes a rig with a NATS in a separate process and a separate ClickHouse.
-func newRigOfItsOwn(t testing.TB) *rig {
+// newNATSRig makes a rig with a NATS in a separate process, which keeps its data in a folder.
+func newNATSRig(t testing.TB, dir string) *rig {
 	t.Helper()
 	needsServers(t)
-	n, c := startNATSProcess(t, t.TempDir()), startClickHouse(t, migratedFolder(t))
-	r := linked(newFixtureOn(t, n.url, embeddedtest.Own(c.servers)))
-	r.nats, r.clickhouse = n, c
+	n := startNATSProcess(t, dir)
+	r := linked(newFixtureOn(t, n.url, migrated.ClickHouse(t)))
+	r.nats = n
+	return r
+}
+
+// newClickHouseRig makes a rig with a separate ClickHouse, which keeps its data in a folder.
+func newClickHouseRig(t testing.TB, dir string) *rig {
+	t.Helper()
+	needsServers(t)
+	c := startClickHouse(t, dir)
+	return onClickHouse(t, c, embeddedtest.Own(c.servers))
+}
+
+// another makes a rig with another database on the same ClickHouse.
+func (r *rig) another(database string) *rig {
+	r.t.Helper()
+	return onClickHouse(r.t, r.clickhouse, embeddedtest.Own(r.clickhouse.servers).NewDatabase(r.t, database))
+}
+
+func onClickHouse(t testing.TB, c *clickhouseServer, s *embeddedtest.Servers) *rig {
+	t.Helper()
+	r := linked(newFixtureOn(t, embeddedtest.NATS(t).NATSURL(), s))
+	r.clickhouse = c
 	return r
 }
 

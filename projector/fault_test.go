@@ -23,12 +23,12 @@ func (r *rig) catchUp() {
 	r.t.Helper()
 	r.flush()
 	var last error
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(interval(began)) {
 		level, err := streamio.ReadLevel(r.t.Context(), r.js, r.ledger, schema.EventStream)
 		if err == nil && level.Behind() == 0 {
 			return
 		}
-		if last = err; time.Now().After(deadline) {
+		if last = err; time.Since(began) > 5*time.Minute {
 			r.t.Fatalf("the ledger is not level: %+v, %v", level, last)
 		}
 	}
@@ -37,7 +37,7 @@ func (r *rig) catchUp() {
 // ClickHouse is killed while it runs an insert and has a part of its rows.
 func clickhouseKilledMidInsert(t *testing.T) {
 	random := seeded(t)
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	p, stop := r.followed()
 	for round := range times(3, 30) {
 		table := []string{"events", "log_items", "commits"}[round%3]
@@ -61,7 +61,7 @@ func clickhouseKilledMidInsert(t *testing.T) {
 // show whether the kill hit a merge.
 func clickhouseKilledMidMerge(t *testing.T) {
 	random := seeded(t)
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	p, stop := r.followed()
 	cut := 0
 	for round := range times(6, 60) {
@@ -90,7 +90,7 @@ func clickhouseKilledMidMerge(t *testing.T) {
 }
 
 func clickhouseKilledInABacklog(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	r.publishMix(0, 500)
 	p, stop := r.followed()
 	for range 2 {
@@ -107,7 +107,7 @@ func clickhouseKilledInABacklog(t *testing.T) {
 // ClickHouse is down while events arrive. The server is restarted once more while the projector
 // works on the backlog.
 func clickhouseAway(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newClickHouseRig(t, migratedFolder(t))
 	p, stop := r.followed()
 	r.publishMix(0, 50)
 	r.catchUp()
@@ -131,7 +131,7 @@ func clickhouseAway(t *testing.T) {
 
 func natsKilled(t *testing.T) {
 	random := seeded(t)
-	r := newRigOfItsOwn(t)
+	r := newNATSRig(t, t.TempDir())
 	p, stop := r.followed()
 	load := r.publishing(0)
 	kills := times(4, 40)
@@ -158,7 +158,7 @@ func natsKilled(t *testing.T) {
 // The server stops regularly and is down for longer than the lease lasts, with and without
 // load.
 func natsAway(t *testing.T) {
-	r := newRigOfItsOwn(t)
+	r := newNATSRig(t, t.TempDir())
 	r.publishMix(0, 300)
 	p, stop := r.followed()
 	r.await("it is under way", func() bool { return p.Status().Committed > 100 })

@@ -249,11 +249,17 @@ func (f *fixture) follow(p *Projector) (stop func() error) {
 
 func (f *fixture) await(what string, ok func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(testPatience); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !ok(); time.Sleep(interval(began)) {
+		if time.Since(began) > testPatience {
 			f.t.Fatalf("timed out waiting until %s", what)
 		}
 	}
+}
+
+// interval returns the time before the next look at a condition: a tenth of the wait so far. A long
+// wait then asks the servers rarely.
+func interval(began time.Time) time.Duration {
+	return min(max(10*time.Millisecond, time.Since(began)/10), 250*time.Millisecond)
 }
 
 func (f *fixture) awaitLevel() {
@@ -333,8 +339,10 @@ func (f *fixture) outcomes() map[uint64]string {
 	f.t.Helper()
 	stream, id, err := streamio.OpenStream(f.t.Context(), f.js, schema.EventStream)
 	f.must(err)
+	info, err := stream.Info(f.t.Context())
+	f.must(err)
 	s := streamio.Source{Stream: stream, Incarnation: id, Rules: streamio.NewRules()}
-	all, err := s.ReadRange(f.t.Context(), 1, 1<<62, 1<<62)
+	all, err := s.ReadRange(f.t.Context(), 1, info.State.LastSeq, 1<<62) // without an end it would wait for more messages
 	f.must(err)
 	want := make(map[uint64]string)
 	firsts := make(map[string][32]byte)

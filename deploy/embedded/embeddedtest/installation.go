@@ -90,6 +90,15 @@ func ClickHouse(tb testing.TB) *Servers { return (*Template)(nil).ClickHouse(tb)
 // Own returns servers that the test started itself.
 func Own(s *embedded.Servers) *Servers { return &Servers{s, s.Addresses(), s.BackupsDir()} }
 
+// NewDatabase creates a database and returns the same servers with the addresses of that database.
+func (s *Servers) NewDatabase(tb testing.TB, name string) *Servers {
+	tb.Helper()
+	must(tb, Connect(tb, s.ClickHouseDSN()).Exec(tb.Context(), "CREATE DATABASE "+name))
+	addresses := s.addresses
+	addresses.ClickHouseDSN, addresses.ReaderDSN = inDatabase(addresses.ClickHouseDSN, name), inDatabase(addresses.ReaderDSN, name)
+	return &Servers{s.Servers, addresses, s.backups}
+}
+
 func (s *Servers) Addresses() embedded.Addresses { return s.addresses }
 func (s *Servers) BackupsDir() string            { return s.backups }
 func (s *Servers) ClickHouseDSN() string         { return s.addresses.ClickHouseDSN }
