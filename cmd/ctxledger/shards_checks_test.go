@@ -17,12 +17,10 @@ func (p *person) numbered(session, on string, sequence int64) {
 	p.send(m)
 }
 
-// sameChecks compares the question checks with one machine. Facts of a session on one shard violate a rule
-// only because of facts on the other shard, and others do not violate one only because of these.
-func (r *shardRig) sameChecks() {
-	r.t.Helper()
-	p := newPerson(r)
-	p.spread()
+// publishChecked publishes facts of a session on one shard that violate a rule only because of facts on the other
+// shard, and others that do not violate one only because of these.
+func (p *person) publishChecked() {
+	p.t.Helper()
 	first, second := p.sessions[0], p.sessions[1]
 	p.publish(first, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
 	p.item(first, "", "offer-1", "an offer", "")
@@ -48,25 +46,24 @@ func (r *shardRig) sameChecks() {
 	p.numbered("nowhere", second, 9)
 	p.numbered("nowhere", first, 10)
 	p.numbered("nowhere", second, 11)
-	r.must("project", "--until-caught-up")
-	r.projectPlain(4)
-	p.sameSpread()
-	p.sameRuns()
-	p.sameGaps()
-	p.sameParquet("sessions", "window-by-layer", "model-usage", "event-types", "selection-acceptance", "selection-signals", "tellings", "budget-headroom", "omitted-then-missing")
-	for _, l := range []*ledger.Ledger{r.ledgers().All()[1], r.plain} { // a session that is quiet for two days
-		err := l.SQL(nil).Conn.Exec(r.t.Context(), `INSERT INTO events SELECT * REPLACE (
+}
+
+// sameChecks compares the question checks with one machine, after publishChecked.
+func (p *person) sameChecks() {
+	p.t.Helper()
+	for _, l := range []*ledger.Ledger{p.ledgers().All()[1], p.plain} { // a session that is quiet for two days
+		err := l.SQL(nil).Conn.Exec(p.t.Context(), `INSERT INTO events SELECT * REPLACE (
 			recorded_at - toIntervalDay(2) AS recorded_at, 'quiet' AS session_id, stream_seq + 1000000 AS stream_seq) FROM events WHERE source = 'urn:test:seals' AND event_type = 'context.item.added'`)
 		if err != nil {
-			r.t.Fatal(err)
+			p.t.Fatal(err)
 		}
 	}
-	found := r.sameOutput("check_references_elsewhere,2,1,"+second+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
+	found := p.sameOutput("check_references_elsewhere,2,1,"+p.sessions[1]+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
 	for _, says := range []string{"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,"} {
 		if !strings.Contains(found, says) {
-			r.t.Errorf("the checks lack %q:\n%s", says, found)
+			p.t.Errorf("the checks lack %q:\n%s", says, found)
 		}
 	}
-	r.sameOutput(",context.item.added,", "query", "event-types", "-o", "csv")
-	r.sameOutput("check_conservation", "query", "checks")
+	p.sameOutput(",context.item.added,", "query", "event-types", "-o", "csv")
+	p.sameOutput("check_conservation", "query", "checks")
 }
