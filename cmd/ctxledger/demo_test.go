@@ -111,6 +111,7 @@ func TestDemoKeepsNoSecret(t *testing.T) {
 	if code != cli.ExitDone || !strings.Contains(stdout, "in a window of 24,000") {
 		t.Errorf("the window that the demo suggests ended with %d\n%s%s", code, stdout, stderr)
 	}
+	packsOfTheDemo(t, data, "demo-session")
 }
 
 // noFileHolds looks into the bytes of every file. Compressed ones hide what
@@ -156,23 +157,17 @@ func noMessageHolds(t *testing.T, natsURL, text string) {
 	}
 }
 
-// TestPacksOfTheDemo: the pack of every turn, of every run and of the session describes all
+// packsOfTheDemo: the pack of every turn, of every run and of the session describes all
 // that it names, verifies, and leads from context to each runtime id.
-func TestPacksOfTheDemo(t *testing.T) {
-	t.Parallel()
-	needEngine(t)
-	data, packs := filepath.Join(t.TempDir(), "data"), t.TempDir()
-	p := command("demo", "--keep", data)
-	p.begin(t)
-	if code := p.code(t, 2*time.Minute); code != cli.ExitDone {
-		t.Fatalf("demo ended with %d\n%s", code, &p.stderr)
-	}
-	up(t, data)
+func packsOfTheDemo(t *testing.T, data, session string) {
+	t.Helper()
+	packs := t.TempDir()
 	key, _, _ := ctxledger(t, "proof", "keygen", "--data", data)
 	scopes := [][]string{{}}
-	for _, row := range askCLI(t, data, "--sql", "SELECT DISTINCT '--turn' AS flag, turn_id AS id FROM recorded_events WHERE turn_id != '' "+
-		"UNION ALL SELECT DISTINCT '--run', run_id FROM recorded_events WHERE run_id != '' "+
-		"UNION ALL SELECT DISTINCT '--task', task_id FROM recorded_events WHERE task_id != ''") {
+	for _, row := range askCLI(t, data, "--sql", "WITH of AS (SELECT * FROM recorded_events WHERE session_id = {session:String}) "+
+		"SELECT DISTINCT '--turn' AS flag, turn_id AS id FROM of WHERE turn_id != '' "+
+		"UNION ALL SELECT DISTINCT '--run', run_id FROM of WHERE run_id != '' "+
+		"UNION ALL SELECT DISTINCT '--task', task_id FROM of WHERE task_id != ''", "--param", "session="+session) {
 		scopes = append(scopes, []string{row["flag"].(string), row["id"].(string)})
 	}
 	scopes = append(scopes, []string{"--task", "understand-the-repository", "--attempt", "attempt-1"})
@@ -181,7 +176,7 @@ func TestPacksOfTheDemo(t *testing.T) {
 	}
 	for i, scope := range scopes {
 		pack := filepath.Join(packs, strconv.Itoa(i))
-		args := append([]string{"evidence", "export", "--session", "demo-session", "--out", pack, "--data", data}, scope...)
+		args := append([]string{"evidence", "export", "--session", session, "--out", pack, "--data", data}, scope...)
 		if stdout, stderr, code := ctxledger(t, args...); code != cli.ExitDone {
 			t.Fatalf("%v: export ended with %d: %s%s", scope, code, stdout, stderr)
 		}
