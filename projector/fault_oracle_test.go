@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/rebuild"
 )
 
@@ -54,12 +52,7 @@ func (f *fixture) settled(doubled ...stretch) {
 	f.single(doubled)
 	f.counted()
 	refused := f.count("SELECT uniqExact(incarnation, stream_seq) FROM quarantine")
-	copies := make(map[ledger.Position]bool)
-	f.must(quarantine.Read(f.t.Context(), f.js, "", time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
-		copies[ledger.Position{Incarnation: r.Incarnation, StreamSeq: r.StreamSeq}] = true
-		return nil
-	}))
-	if uint64(len(copies)) != refused {
+	if copies := f.refusedCopies(); uint64(len(copies)) != refused {
 		f.t.Errorf("the quarantine stream has copies of %d messages, the table has %d", len(copies), refused)
 	}
 }

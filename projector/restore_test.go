@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"github.com/ctxledger/ctxledger/projector/backup"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
 	"github.com/ctxledger/ctxledger/projector/internal/steps"
+	"github.com/ctxledger/ctxledger/projector/quarantine"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
 	"github.com/ctxledger/ctxledger/schema"
@@ -160,6 +162,17 @@ func (f *fixture) sameRoots(g *fixture) {
 	}
 }
 
+// refusedCopies returns the codes of the messages that the quarantine stream has copies of.
+func (f *fixture) refusedCopies() map[ledger.Position]string {
+	f.t.Helper()
+	all := make(map[ledger.Position]string)
+	f.must(quarantine.Read(f.t.Context(), f.js, "", time.Time{}, func(_ uint64, r ledger.Refusal, _ bool) error {
+		all[ledger.Position{Incarnation: r.Incarnation, StreamSeq: r.StreamSeq}] = r.Code
+		return nil
+	}))
+	return all
+}
+
 // TestRestoreKilledAtEachStep kills a restore after each of its steps, also within its projection and
 // its swap. The next one finishes it, and the tables are the same as without a kill.
 func TestRestoreKilledAtEachStep(t *testing.T) {
@@ -169,10 +182,19 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 	f.must(f.run(f.guarded(new(logbook))))
 	f.publishAll(1000)
 	dir := f.backedUp()
-	heads := f.digests()["checkpoints"]
+	heads, copies := f.digests()["checkpoints"], f.refusedCopies()
 	f.must(f.run(f.guarded(new(logbook))))
 	want := f.digests()
 	want["checkpoints"] = heads
+	for at, code := range f.refusedCopies() {
+		if code == string(schema.CodeReintroduced) {
+			copies[at] = code // a restore deletes the message, and its copy is all that is left of it
+		}
+	}
+	messages := f.messages()
+	agree := f.rebuild() // the tables and the streams that each restore must bring agree
+	agree.CompareOnly = true
+	f.rebuilt(agree)
 	for point, visit := range map[string]int{
 		"begin": 1, pointHeld: 1, "close the streams": 1, "restore the tables": 1, "delete later rows": 1, "restore the streams": 1, "erase": 1, pointWritten: 1,
 		pointCommitted: 1, pointProjected: 1, pointCompared: 1, "keep": 1, "swapping": 1, "exchanged": 3, "swapped": 1,
@@ -198,9 +220,15 @@ func TestRestoreKilledAtEachStep(t *testing.T) {
 			if g.leftovers() > 0 {
 				t.Errorf("%d tables are left", g.leftovers())
 			}
-			again := g.rebuild()
-			again.CompareOnly = true
-			g.rebuilt(again)
+			restored := g.messages()
+			for _, name := range []string{schema.EventStream, schema.LastingStream} {
+				if restored[name] != messages[name] {
+					t.Errorf("the stream %s has other messages: %s, want %s", name, restored[name], messages[name])
+				}
+			}
+			if got := g.refusedCopies(); !maps.Equal(got, copies) {
+				t.Errorf("the quarantine stream has the copies %v, want %v", got, copies)
+			}
 		})
 	}
 }
