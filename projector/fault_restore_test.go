@@ -115,10 +115,10 @@ func clickhouseRestored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
 			r.awaitReachable()
-			if n := r.count("SELECT sum(messages) FROM commits"); n != 75 {
-				t.Errorf("%d messages in the older copy, want 75", n)
-			}
-			if r == ended {
+			if r == ended { // the other projector may have projected the rest again already
+				if n := r.count("SELECT sum(messages) FROM commits"); n != 75 {
+					t.Errorf("%d messages in the older copy, want 75", n)
+				}
 				_, stops[r] = r.followed()
 			}
 			r.publishMix(2000, 30)
