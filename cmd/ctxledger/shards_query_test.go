@@ -33,16 +33,16 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
-// TestShardsAnswerAsOneMachine asks three shards the queries that combine rows of all of them, and some whose
-// rows they merge, with their defaults, and compares the answers with one machine.
-// [TestShardsHoldWhatOneMachineHolds] asks two shards all queries.
+// TestShardsAnswerAsOneMachine asks four shards the queries that combine rows of all of them, and some whose
+// rows they merge, and compares the answers with one machine. [TestShardsHoldWhatOneMachineHolds] asks two
+// shards all queries.
 func TestShardsAnswerAsOneMachine(t *testing.T) {
 	t.Parallel()
-	r := newShardRig(t, 3)
-	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "4")
-	r.must("bench", "seed", "--events", "2000", "--days", "20", "--seed", "10") // each shard has sessions
+	r := newShardRig(t, 4)
+	r.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
+	r.must("bench", "seed", "--events", "2000", "--days", "20")
 	r.must("project", "--until-caught-up")
-	r.projectPlain(4)
+	r.projectPlain(8)
 	shards := r.ledgers()
 	for i, l := range shards.All() {
 		if n, _ := digests(t, []*ledger.Ledger{l}, "events"); n < 200 {
@@ -60,7 +60,7 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 
 // sameAnswers compares the answers of the shards and of one machine, and returns the number of rows. A query
 // that one shard answers is asked about one place after another, until it has rows. The rest are asked without a
-// session, and every fourth also about a place. Without places they are asked with their defaults.
+// session, and every fourth also about a place. Without places, only the defaults are asked.
 func (r *shardRig) sameAnswers(shards *cluster.Ledgers, list []queries.Query, places []place) int {
 	r.t.Helper()
 	var compared atomic.Int64
@@ -75,9 +75,10 @@ func (r *shardRig) sameAnswers(shards *cluster.Ledgers, list []queries.Query, pl
 		g.Go(func() error {
 			about := questions(q, how)
 			if len(places) == 0 {
-				compared.Add(r.same(shards, q, about[0]))
-			} else if len(about) > 0 {
-				compared.Add(r.same(shards, q, about[len(about)-1]))
+				about = about[:min(len(about), 1)] // the defaults
+			}
+			for _, given := range about {
+				compared.Add(r.same(shards, q, given))
 			}
 			for j := range places { // two that follow each other are of different shards
 				given, ok := questionOf(q, places[(i+j)%len(places)])
@@ -324,7 +325,7 @@ func (r *shardRig) sameCommands(first, second place) {
 			of("window", "--as-of", now, "-o", "json"), of("window", "-o", "csv"), []string{"window", "--turn", p.turn},
 			of("why", "--item", p.item, "--proof"), []string{"why", "--turn", p.turn, "--item", p.item[:len(p.item)-1]})
 	}
-	questions = append(questions, []string{"report", "--turn", second.turn, "--out", report}) // [person.sameGaps] has whole reports
+	questions = append(questions, []string{"report", "--session", first.session, "--out", report}, []string{"report", "--turn", second.turn, "--out", report})
 	done := 0
 	for _, args := range questions {
 		got, code := r.printed(r.shards[0].ClickHouseDSN(), report, args)
