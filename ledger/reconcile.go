@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -32,18 +33,20 @@ func (l *Ledger) Held(ctx context.Context, commits []Commit) ([]map[string]uint6
 			tables[table] = true
 		}
 	}
-	for table := range tables {
-		params := chsql.Params{
-			"table": chsql.Text(table), "incarnation": chsql.UUID(oldest.Incarnation), "first": chsql.Number(oldest.First), "last": chsql.Number(newest.Last),
-			"firsts": chsql.Numbers(firsts), "from": chsql.Time(oldest.RecordedAt),
+	if len(tables) == 0 {
+		return held, nil
+	}
+	params := chsql.Params{
+		"tables": chsql.Tables(slices.Sorted(maps.Keys(tables))), "incarnation": chsql.UUID(oldest.Incarnation), "first": chsql.Number(oldest.First),
+		"last": chsql.Number(newest.Last), "firsts": chsql.Numbers(firsts), "from": chsql.Time(oldest.RecordedAt),
+	}
+	for row := range l.sql.Rows(ctx, "held", params) {
+		var table string
+		var first, n uint64
+		if err := row.Scan(&table, &first, &n); err != nil {
+			return nil, fmt.Errorf("count the rows of commits: %w", err)
 		}
-		for row := range l.sql.Rows(ctx, "held", params) {
-			var first, n uint64
-			if err := row.Scan(&first, &n); err != nil {
-				return nil, fmt.Errorf("count rows of %s: %w", table, err)
-			}
-			held[at[first]][table] = n
-		}
+		held[at[first]][table] = n
 	}
 	return held, nil
 }
@@ -67,40 +70,45 @@ type Placed struct {
 // table differs if it lacks rows of b, or holds others in its range or from the sequence first
 // on. No row that was recorded before the month of since is looked at.
 func (l *Ledger) Lacking(ctx context.Context, b *Batch, first uint64, since time.Time) ([]Lack, error) {
+	held, err := heldPlaces(ctx, l.sql, b.Range, first, since)
+	if err != nil {
+		return nil, fmt.Errorf("look at the rows of a batch: %w", err)
+	}
 	var lacking []Lack
 	for _, t := range b.tables() {
-		held, err := heldPlaces(ctx, l.sql, t.Table, b.Range, first, since)
-		if err != nil {
-			return nil, fmt.Errorf("look at the rows of %s: %w", t.Table, err)
-		}
-		if lack, lacks := LackOf(t.Table, placedOf(t, b.Incarnation), held); lacks {
+		if lack, lacks := LackOf(t.Table, placedOf(t, b.Incarnation), held[t.Table]); lacks {
 			lacking = append(lacking, lack)
 		}
 	}
 	return lacking, nil
 }
 
-func heldPlaces(ctx context.Context, sql chsql.DB, table string, r Range, first uint64, since time.Time) ([]Placed, error) {
-	params := chsql.Params{"incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since)}
-	name := "held_" + table
-	if sayings[table] == nil {
-		name, params["table"] = "held_places", chsql.Text(table)
+// heldPlaces returns the places of messages with a row in the range r, from the sequence first on, by table.
+func heldPlaces(ctx context.Context, sql chsql.DB, r Range, first uint64, since time.Time) (map[string][]Placed, error) {
+	plain := slices.DeleteFunc(Tables(), func(table string) bool { return sayings[table] != nil })
+	params := chsql.Params{
+		"tables": chsql.Tables(plain), "incarnation": chsql.UUID(r.Incarnation), "first": chsql.Number(first), "last": chsql.Number(r.Last), "from": chsql.Time(since),
 	}
-	var seqs []uint64
-	var times []int64
-	var says []string
-	if err := sql.Row(ctx, name, params).Scan(&seqs, &times, &says); err != nil {
-		return nil, err
-	}
-	held := make([]Placed, len(seqs))
-	for i, seq := range seqs {
-		held[i] = Placed{Position{Incarnation: r.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, times[i]).UTC()}, says[i]}
+	held := make(map[string][]Placed)
+	for row := range sql.Rows(ctx, "held_places", params) {
+		var table string
+		var seqs []uint64
+		var times []int64
+		var says []string
+		if err := row.Scan(&table, &seqs, &times, &says); err != nil {
+			return nil, err
+		}
+		places := make([]Placed, len(seqs))
+		for i, seq := range seqs {
+			places[i] = Placed{Position{Incarnation: r.Incarnation, StreamSeq: seq, RecordedAt: time.Unix(0, times[i]).UTC()}, says[i]}
+		}
+		held[table] = places
 	}
 	return held, nil
 }
 
 // sayings are the values of rows that depend on more than their messages: on other messages,
-// and on the state at the time of derivation. The statements held_… return the same values of
+// and on the state at the time of derivation. The statement held_places returns the same values of
 // the rows in a table.
 var sayings = map[string]func(b *column.Block) []string{
 	"duplicates": func(b *column.Block) []string {
@@ -180,13 +188,9 @@ func (l *Ledger) Evict(ctx context.Context, r Range, lacking []Lack) error {
 // LastHeld returns the highest sequence after r of a message with a row, or 0. r is the last
 // commit of its stream.
 func (l *Ledger) LastHeld(ctx context.Context, r Range) (last uint64, err error) {
-	for _, t := range new(Batch).tables() {
-		params := chsql.Params{"table": chsql.Text(t.Table), "incarnation": chsql.UUID(r.Incarnation), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
-		var held uint64
-		if err := l.sql.Row(ctx, "last_held", params).Scan(&held); err != nil {
-			return 0, fmt.Errorf("look for rows of %s beyond the last commit: %w", t.Table, err)
-		}
-		last = max(last, held)
+	params := chsql.Params{"tables": chsql.Tables(Tables()), "incarnation": chsql.UUID(r.Incarnation), "after": chsql.Number(r.Last), "from": chsql.Time(r.RecordedAt)}
+	if err := l.sql.Row(ctx, "last_held", params).Scan(&last); err != nil {
+		return 0, fmt.Errorf("look for rows beyond the last commit: %w", err)
 	}
 	return last, nil
 }

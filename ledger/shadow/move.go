@@ -3,6 +3,7 @@ package shadow
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
@@ -18,7 +19,11 @@ func placed() []string { return []string{"checkpoints", "reintroductions"} }
 
 // carryOver copies from another server the rows that the streams do not bring again.
 func carryOver(ctx context.Context, b *Set, params chsql.Params) error {
-	for _, table := range ledger.Tables() {
+	filled, err := b.source.filled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, table := range filled {
 		params["table"] = chsql.Text(table)
 		if err := b.source.sql.Copy(ctx, "left", params, b.live.sql, "insert_rows", b.params(params)); err != nil {
 			return fmt.Errorf("%s: %w", table, err)
@@ -71,14 +76,18 @@ func (l Live) Remove(ctx context.Context, incarnations []uuid.UUID) error {
 		}
 		return nil
 	}
+	tables, err := l.holding(ctx, incarnations)
+	if err != nil {
+		return err
+	}
 	var g errgroup.Group
 	g.SetLimit(parallelChanges)
-	for _, table := range append(append(placed(), "commits"), ledger.Tables()...) {
+	for _, table := range tables {
 		if table != "events" {
 			g.Go(func() error { return remove(table) })
 		}
 	}
-	if err := g.Wait(); err != nil {
+	if err := g.Wait(); err != nil || !slices.Contains(tables, "events") {
 		return err
 	}
 	return remove("events") // a second call finds the rows of retold by them
@@ -86,16 +95,15 @@ func (l Live) Remove(ctx context.Context, incarnations []uuid.UUID) error {
 
 // Holds reports whether a table has rows of streams.
 func (l Live) Holds(ctx context.Context, incarnations []uuid.UUID) (bool, error) {
-	of := chsql.Params{"incarnations": chsql.UUIDs(incarnations)}
-	for _, table := range append(append(placed(), "commits"), ledger.Tables()...) {
-		of["table"] = chsql.Text(table)
-		var there bool
-		if err := l.sql.Row(ctx, "holds", of).Scan(&there); err != nil {
-			return false, fmt.Errorf("look for rows of %s: %w", table, err)
-		}
-		if there {
-			return true, nil
-		}
+	tables, err := l.holding(ctx, incarnations)
+	return len(tables) > 0, err
+}
+
+// holding returns the tables with rows of streams.
+func (l Live) holding(ctx context.Context, incarnations []uuid.UUID) (tables []string, err error) {
+	params := chsql.Params{"tables": chsql.Tables(append(append(placed(), "commits"), ledger.Tables()...)), "incarnations": chsql.UUIDs(incarnations)}
+	if err := l.sql.Row(ctx, "holding", params).Scan(&tables); err != nil {
+		return nil, fmt.Errorf("look for tables with rows of the streams: %w", err)
 	}
-	return false, nil
+	return tables, nil
 }

@@ -262,7 +262,11 @@ func (b *Set) carry(ctx context.Context, starts []Start) error {
 
 // carryOwn copies the rows of the live set that no stream brings again.
 func carryOwn(ctx context.Context, b *Set, params chsql.Params) error {
-	for _, table := range ledger.Tables() {
+	filled, err := b.live.filled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, table := range filled {
 		params["table"] = chsql.Text(table)
 		if err := b.exec(ctx, "carry", params); err != nil {
 			return fmt.Errorf("%s: %w", table, err)
@@ -275,6 +279,15 @@ func carryOwn(ctx context.Context, b *Set, params chsql.Params) error {
 		return fmt.Errorf("retold: %w", err)
 	}
 	return nil
+}
+
+// filled returns the tables with rows among those that are derived from the streams, in the order of writing.
+func (l Live) filled(ctx context.Context) ([]string, error) {
+	var names []string
+	if err := l.sql.Row(ctx, "filled", nil).Scan(&names); err != nil {
+		return nil, fmt.Errorf("list the tables with rows: %w", err)
+	}
+	return slices.DeleteFunc(ledger.Tables(), func(table string) bool { return !slices.Contains(names, table) }), nil
 }
 
 // carryRange writes the commit of the copied rows of a stream.
@@ -347,16 +360,28 @@ func (b *Set) Compare(ctx context.Context, stretches []Stretch, others bool) (c 
 		"incarnations": chsql.UUIDs(incarnations), "after": chsql.Numbers(after), "through": chsql.Numbers(through),
 		"others": chsql.Bool(others),
 	}
+	sides := []Live{b.source, Of(b.Ledger)}
+	var filled []string
+	for _, l := range sides {
+		tables, err := l.filled(ctx)
+		if err != nil {
+			return c, err
+		}
+		filled = append(filled, tables...)
+	}
 	for _, table := range ledger.Tables() {
+		c.Tables++
+		if !slices.Contains(filled, table) {
+			continue
+		}
 		params["table"] = chsql.Text(table)
 		var rows [2]uint64
 		var digests [2]string
-		for i, l := range []Live{b.source, Of(b.Ledger)} {
+		for i, l := range sides {
 			if err := l.sql.Row(ctx, "digest", params).Scan(&rows[i], &digests[i]); err != nil {
 				return c, fmt.Errorf("compare %s: %w", table, err)
 			}
 		}
-		c.Tables++
 		c.Rows += rows[0]
 		if rows[0] == rows[1] && digests[0] == digests[1] {
 			continue

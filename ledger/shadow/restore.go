@@ -120,7 +120,12 @@ func (b *Set) Upgrade(ctx context.Context) error {
 // Trim deletes the rows of a stream after a sequence, which must be the end of a commit.
 func (b *Set) Trim(ctx context.Context, incarnation uuid.UUID, through uint64) error {
 	params := chsql.Params{"incarnation": chsql.UUID(incarnation), "through": chsql.Number(through)}
-	for _, table := range ledger.Tables() {
+	params["tables"] = chsql.Tables(ledger.Tables())
+	var later []string
+	if err := Of(b.Ledger).sql.Row(ctx, "holding_later", params).Scan(&later); err != nil {
+		return fmt.Errorf("look for tables with later rows: %w", err)
+	}
+	for _, table := range later {
 		params["table"] = chsql.Text(table)
 		if err := b.exec(ctx, "trim", params); err != nil {
 			return fmt.Errorf("delete later rows of %s: %w", table, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/ctxledger/ctxledger/deploy/embedded"
@@ -90,7 +91,7 @@ func (t *Template) database(ctx context.Context, conn driver.Conn, dsn string) (
 
 // look returns a digest of the definitions of a database, and its tables with rows.
 func look(ctx context.Context, conn driver.Conn, database string) (digest string, filled []string, err error) {
-	err = conn.QueryRow(ctx, definitions, database).Scan(&digest, &filled)
+	err = conn.QueryRow(ctx, definitions, clickhouse.Named("database", database)).Scan(&digest, &filled)
 	return digest, filled, err
 }
 
@@ -185,12 +186,13 @@ func (t *Template) make(ctx context.Context, conn driver.Conn, dsn string) error
 }
 
 // definitions selects a digest of the definitions of a database, and its tables with rows. The server takes
-// long to write the statements of views. The digest therefore has the id of a view and the second of its last
-// change. It does not notice a view that is altered within the second of its creation; a view that is replaced
-// has another id.
+// long to write the statements of views, also in a branch of if. The digest therefore has the id of a view and
+// the second of its last change. It does not notice a view that is altered within the second of its creation; a
+// view that is replaced has another id.
 const definitions = `SELECT
-	toString(cityHash64(arraySort(groupArray(
-		(name, comment, if(engine = 'View', toString((uuid, metadata_modification_time)), create_table_query)))))),
+	toString(cityHash64(
+		arraySort(groupArray((name, comment, if(engine = 'View', (toString(uuid), toString(metadata_modification_time)), ('', ''))))),
+		(SELECT arraySort(groupArray(create_table_query)) FROM system.tables WHERE database = {database:String} AND engine != 'View'))),
 	groupArrayIf(name, total_rows > 0)
 FROM system.tables
-WHERE database = ?`
+WHERE database = {database:String}`

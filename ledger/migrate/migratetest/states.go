@@ -56,9 +56,12 @@ var read = sync.OnceValue(func() (d dumped) {
 // States returns all states, the oldest first.
 func States() []State { return read().States }
 
-// HasOwnTables reports whether a table of the state is not that of the state before.
-func (s State) HasOwnTables() bool {
-	return slices.ContainsFunc(read().Objects, func(o object) bool {
+// withFacts is the first state with tables of facts.
+const withFacts = 3
+
+// HoldsFacts reports whether the state has tables of facts that are not those of the state before.
+func (s State) HoldsFacts() bool {
+	return s.Version >= withFacts && slices.ContainsFunc(read().Objects, func(o object) bool {
 		return !o.isView() && (o.Since == s.Version || o.Until == s.Version)
 	})
 }
@@ -80,13 +83,14 @@ func (s State) Make(ctx context.Context, conn driver.Conn) error {
 			}
 		}
 	}
+	var numbers []string
 	for _, earlier := range States() {
-		if earlier.Version > s.Version {
-			break
+		if earlier.Version <= s.Version {
+			numbers = append(numbers, fmt.Sprintf("(%d, '%s')", earlier.Version, earlier.Name))
 		}
-		if err := conn.Exec(ctx, "INSERT INTO migrations VALUES (?, ?)", earlier.Version, earlier.Name); err != nil {
-			return err
-		}
+	}
+	if err := conn.Exec(ctx, "INSERT INTO migrations VALUES "+strings.Join(numbers, ", ")); err != nil {
+		return err
 	}
 	return nil
 }

@@ -1,0 +1,3 @@
+SELECT groupArray(name)
+FROM system.tables
+WHERE database = currentDatabase() AND total_rows > 0
