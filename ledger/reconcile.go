@@ -124,7 +124,7 @@ var sayings = map[string]func(b *column.Block) []string{
 		says := make([]string, len(codes))
 		for i := range codes {
 			sum := sha256.Sum256([]byte(codes[i] + "\x00" + reasons[i] + "\x00" + headers[i] + "\x00" + data[i]))
-			says[i] = string(sum[:])
+			says[i] = fmt.Sprintf("%X", sum)
 		}
 		return says
 	},

@@ -304,6 +304,64 @@ func TestARepeatedWriteLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// TestLackingTables: all rows of a batch are found in their tables, also rows with digests that end with a
+// zero byte. A table that lost its rows lacks them, and only this table.
+func TestLackingTables(t *testing.T) {
+	t.Parallel()
+	l := migrated(t)
+	b := goldenBatch(t, uuid.New(), 1)
+	for i := range 1000 { // of 256 digests one ends with a zero byte
+		b.Messages, b.Last = b.Messages+1, b.Last+1
+		b.AddRefused(Refused{Subject: "ctx.x", Data: []byte{0xff, byte(i), byte(i >> 8)}, Violations: schema.Violations{{Code: schema.CodeMalformed}}}, Position{b.Incarnation, b.Last, recordedAt})
+	}
+	if err := l.WriteRows(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	lacking := func() (list []Lack) {
+		list, err := l.Lacking(t.Context(), b, b.First, recordedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if list := lacking(); len(list) > 0 {
+		t.Errorf("whole tables lack %+v", list)
+	}
+	r := Range{Incarnation: b.Incarnation, RecordedAt: recordedAt}
+	if last, err := l.LastHeld(t.Context(), r); err != nil || last != b.Last {
+		t.Errorf("the last message with a row is %d, %v; want %d", last, err, b.Last)
+	}
+	commit := Commit{Range: b.Range, Rows: b.Rows()}
+	if held, err := l.Held(t.Context(), []Commit{commit}); err != nil || !reflect.DeepEqual(held, []map[string]uint64{commit.Rows}) {
+		t.Errorf("held are %v, %v; want %v", held, err, commit.Rows)
+	}
+	for table, n := range b.Rows() {
+		if err := l.conn.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+		list := lacking()
+		if len(list) != 1 || list[0].Table != table || !list[0].Whole || uint64(len(list[0].Sequences)) != n || len(list[0].Strange) > 0 {
+			t.Errorf("without the %d rows of %s, lacking are %+v", n, table, list)
+		}
+		held, err := l.Held(t.Context(), []Commit{commit})
+		if _, there := held[0][table]; err != nil || there || len(held[0]) != len(commit.Rows)-1 {
+			t.Errorf("without the rows of %s, held are %v, %v", table, held, err)
+		}
+		if err := l.insert(t.Context(), tableOf(b, table), b.Range, b.rules(), 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func tableOf(b *Batch, name string) column.Table {
+	for _, table := range b.tables() {
+		if table.Table == name {
+			return table
+		}
+	}
+	panic("no table " + name)
+}
+
 func TestOtherCutsCollapseUnderFinal(t *testing.T) {
 	t.Parallel()
 	embeddedtest.Smoke(t)

@@ -21,7 +21,7 @@ FROM
         AND recorded_at >= toStartOfMonth({from:DateTime64(9, 'UTC')})
     UNION ALL
     SELECT DISTINCT
-        'quarantine', stream_seq, recorded_at, SHA256(concat(code, '\0', reason, '\0', header, '\0', data))
+        'quarantine', stream_seq, recorded_at, hex(SHA256(concat(code, '\0', reason, '\0', header, '\0', data)))
     FROM quarantine
     WHERE incarnation = {incarnation:UUID}
         AND stream_seq BETWEEN {first:UInt64} AND {last:UInt64}

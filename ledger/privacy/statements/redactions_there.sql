@@ -1,0 +1,2 @@
+SELECT count() > 0
+FROM redactions
