@@ -140,6 +140,7 @@ func TestCopiesAreUsedAgain(t *testing.T) {
 // tests.
 func TestChangedCopiesAreNotUsedAgain(t *testing.T) {
 	t.Parallel()
+	needsServers(t)
 	template := TemplateOf(connection, func(ctx context.Context, conn driver.Conn) error {
 		for _, sql := range []string{
 			"CREATE TABLE facts (a UInt32) ENGINE = MergeTree ORDER BY a",
