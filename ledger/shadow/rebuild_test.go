@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -77,6 +78,64 @@ func TestSwappedSetIsWholeWhereverItIsCutOff(t *testing.T) {
 		if _, err := Of(live).Migrate(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTablesWithoutRowsAreLeftOut compares, trims and removes where one side or both have no rows. A trim
+// deletes the rows after a sequence, and a removal those of its streams.
+func TestTablesWithoutRowsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	live, set, old, fresh := rebuiltBeside(t)
+	id := []uuid.UUID{old.Incarnation}
+	differing(t, live, set, old, fresh.Rows())
+	if err := set.Trim(t.Context(), old.Incarnation, fresh.Last); err != nil {
+		t.Fatal(err)
+	}
+	differing(t, live, set, old, fresh.Rows())
+	if err := set.Trim(t.Context(), old.Incarnation, fresh.First-1); err != nil {
+		t.Fatal(err)
+	}
+	differing(t, live, set, old, nil)
+	for _, remove := range [][]uuid.UUID{{uuid.New()}, id} {
+		if there, err := Of(live).Holds(t.Context(), id); err != nil || !there {
+			t.Errorf("before the removal of %v the rows are there: %t, %v", remove, there, err)
+		}
+		if err := Of(live).Remove(t.Context(), remove); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there, err := Of(live).Holds(t.Context(), id); err != nil || there || len(ledgertest.Counts(t, live)) > 0 {
+		t.Errorf("after the removal the tables hold %v, and say %t, %v", ledgertest.Counts(t, live), there, err)
+	}
+	differing(t, live, set, old, nil)
+
+	live, set, old, fresh = rebuiltBeside(t)
+	for table := range old.Rows() { // the server still counts rows that were removed
+		if err := ledgertest.DB(live).Conn.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	differing(t, live, set, old, fresh.Rows())
+}
+
+// differing compares the sets of rebuiltBeside. Every row is a difference. rebuilt are the rows of the set.
+func differing(t *testing.T, live *ledger.Ledger, set *Set, old *ledger.Batch, rebuilt map[string]uint64) {
+	t.Helper()
+	c, err := set.Compare(t.Context(), []Stretch{{old.Incarnation, 0, 2000}}, false)
+	if err != nil || c.Tables != len(ledger.Tables()) {
+		t.Fatalf("%d tables were compared, %v", c.Tables, err)
+	}
+	left, inSet := ledgertest.Counts(t, live), make(map[string]uint64)
+	for _, d := range c.Differences {
+		if d.LiveRows != left[d.Table] || d.Differing != d.LiveRows+d.RebuiltRows {
+			t.Errorf("%+v, and the live table has %d rows", d, left[d.Table])
+		}
+		if delete(left, d.Table); d.RebuiltRows > 0 {
+			inSet[d.Table] = d.RebuiltRows
+		}
+	}
+	if len(left) > 0 || !maps.Equal(inSet, rebuilt) {
+		t.Errorf("no difference in %v, and the set has %v, want %v", left, inSet, rebuilt)
 	}
 }
 
