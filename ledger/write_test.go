@@ -317,7 +317,8 @@ func TestLackingTables(t *testing.T) {
 	if err := l.WriteRows(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
-	lacking := func() (list []Lack) {
+	lacking := func() []Lack {
+		t.Helper()
 		list, err := l.Lacking(t.Context(), b, b.First, recordedAt)
 		if err != nil {
 			t.Fatal(err)

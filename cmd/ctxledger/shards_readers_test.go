@@ -69,8 +69,8 @@ func TestReadersOnACluster(t *testing.T) {
 	for i, q := range queries.All() {
 		how, _ := q.Merge()
 		asked := questions(q, how)
-		for j := range len(places) {
-			if given, ok := questionOf(q, places[j]); ok {
+		for _, p := range places {
+			if given, ok := questionOf(q, p); ok {
 				asked = append(asked, given)
 			}
 		}

@@ -31,7 +31,7 @@ type Redaction struct{ Tenant, ID string }
 // of revoked. Of the stream incarnation it reads redactions up to the sequence through,
 // of other streams all. A nil incarnation names no stream, so all are returned.
 func (l Tables) WithheldThrough(ctx context.Context, incarnation uuid.UUID, through uint64, revoked ...Redaction) ([]Withheld, error) {
-	// Most ledgers have no redaction. The server answers this much sooner than it plans the next statement.
+	// The server plans the next statement for long. A ledger without redactions does not need it.
 	var there bool
 	if err := l.sql.Row(ctx, "redactions_there", nil).Scan(&there); err != nil {
 		return nil, fmt.Errorf("look for redactions: %w", err)

@@ -295,15 +295,14 @@ func (b *Set) carryRange(ctx context.Context, s Start) error {
 	var names []string
 	var counts []uint64
 	var messages uint64
-	for _, table := range ledger.Tables() {
+	of := chsql.Params{"tables": chsql.Tables(ledger.Tables()), "incarnation": chsql.UUID(s.Incarnation)}
+	for row := range b.live.sql.Rows(ctx, "count", b.params(of)) {
+		var table string
 		var rows uint64
-		params := chsql.Params{"table": chsql.Text(table), "incarnation": chsql.UUID(s.Incarnation)}
-		if err := b.live.sql.Row(ctx, "count", b.params(params)).Scan(&rows); err != nil {
-			return fmt.Errorf("count %s: %w", table, err)
+		if err := row.Scan(&table, &rows); err != nil {
+			return fmt.Errorf("count the copied rows: %w", err)
 		}
-		if rows > 0 {
-			names, counts = append(names, table), append(counts, rows)
-		}
+		names, counts = append(names, table), append(counts, rows)
 		if slices.Contains([]string{"events", "duplicates", "quarantine"}, table) {
 			messages += rows
 		}

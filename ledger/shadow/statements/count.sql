@@ -1,3 +1,5 @@
-SELECT count()
-FROM {rebuilt:Identifier}.{table:Identifier}
+SELECT toString(_table) AS table, count()
+FROM merge({rebuilt:String}, {tables:String})
 WHERE incarnation = {incarnation:UUID}
+GROUP BY table
+ORDER BY table
