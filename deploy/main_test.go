@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/deploy"
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	m.Run()
 }
 

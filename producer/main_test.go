@@ -5,14 +5,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
-	embeddedtest.ServeNode()
+	embeddedtest.Main()
 	if child, ok := children[os.Getenv(childKind)]; ok {
 		child()
 	}

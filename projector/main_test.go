@@ -18,7 +18,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/projector/backup"
@@ -51,8 +50,7 @@ const exitLeaseLost = 7
 var atEnd []func()
 
 func TestMain(m *testing.M) {
-	embedded.Main()
-	embeddedtest.ServeNode()
+	embeddedtest.Main()
 	if dir := os.Getenv(childServe); dir != "" {
 		os.Exit(serveNATS(dir))
 	}

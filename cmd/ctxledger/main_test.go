@@ -26,7 +26,7 @@ import (
 // TestMain makes this binary `ctxledger` where it is executed under that name,
 // so that tests have processes of their own to kill.
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	switch filepath.Base(os.Args[0]) {
 	case "ctxledger":
 		main()

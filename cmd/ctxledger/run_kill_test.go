@@ -210,9 +210,12 @@ func TestKilledRun(t *testing.T) {
 		a.Fault.Delay = 20 * time.Millisecond
 		return a
 	})
+	environment := append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed run leaves its certificates
 	run := func(from, to int, more ...string) *program {
 		args := slices.Concat([]string{"run", "--data", data, "--only-providers", "--host", "api.openai.com=" + server.URL}, more, []string{"--", client, strconv.Itoa(from), strconv.Itoa(to)})
-		return command(args...).begin(t)
+		p := command(args...)
+		p.Env = environment
+		return p.begin(t)
 	}
 	said, from := 0, 1
 	for round := range 5 {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,6 +37,19 @@ func TestSQLReadsNoFileOfOurs(t *testing.T) {
 	if err := os.WriteFile(outside, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	list := []string{
+		filepath.Join(dir, credentialsFile), filepath.Join(dir, addressesFile), filepath.Join(keys, "ledger.proof"), ClientFilesOf(dir).ReaderPassword,
+		outside, "/proc/self/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/root" + outside,
+		filepath.Join(dir, "clickhouse", "..", credentialsFile),
+	}
+	if shared, err := os.CreateTemp("/dev/shm", "ctxledger-test-"); err == nil {
+		defer os.Remove(shared.Name())
+		_, err = shared.WriteString(secret)
+		if err := errors.Join(err, shared.Close()); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, shared.Name())
+	}
 	s, err := Start(t.Context(), DefaultConfig(dir))
 	if err != nil {
 		giveUp(t, err)
@@ -47,11 +61,7 @@ func TestSQLReadsNoFileOfOurs(t *testing.T) {
 	if text := value(t, conn, "SELECT length(file('"+filepath.Join(dir, "clickhouse", "clickhouse.log")+"')) > 0"); text != "1" {
 		t.Fatalf("file() of the log gives %q", text)
 	}
-	for _, path := range []string{
-		filepath.Join(dir, credentialsFile), filepath.Join(dir, addressesFile), filepath.Join(keys, "ledger.proof"), ClientFilesOf(dir).ReaderPassword,
-		outside, "/proc/self/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/root" + outside,
-		filepath.Join(dir, "clickhouse", "..", credentialsFile),
-	} {
+	for _, path := range list {
 		var text string
 		err := conn.QueryRow(t.Context(), "SELECT file('"+path+"')").Scan(&text)
 		if strings.Contains(text, secret) || strings.Contains(text, s.creds.Writer) {

@@ -298,10 +298,17 @@ func TestLateOrphan(t *testing.T) {
 		_ = unix.Flock(int(status.Fd()), unix.LOCK_UN)
 	}})
 	e := newEngine(c, first.creds, first.engine.program)
-	if err := e.choosePorts(portsOf(c)); err != nil {
+	p := portsOf(c)
+	if err := e.choosePorts(p); err != nil {
 		t.Fatal(err)
 	}
 	child, err := e.launchAfterOrphan(t.Context())
+	for p.lose(err) { // another test took a port
+		if err := e.choosePorts(p); err != nil {
+			t.Fatal(err)
+		}
+		child, err = e.launchAfterOrphan(t.Context())
+	}
 	if err != nil || waited != 1 {
 		t.Fatalf("%v after %d waits", err, waited)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/read"
@@ -26,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	code := m.Run()
 	if installed.dir != "" {
 		os.RemoveAll(installed.dir)

@@ -3,10 +3,10 @@ package shadow_test
 import (
 	"testing"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	m.Run()
 }

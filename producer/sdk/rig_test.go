@@ -18,13 +18,13 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/producer/gateway"
 	"github.com/ctxledger/ctxledger/producer/internal/bustest"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	bustest.ServeVictim(func(js jetstream.JetStream) (http.Handler, error) {
 		config := gateway.DefaultConfig(js)
 		config.StoreTimeout = time.Second

@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	m.Run()
 }
 

@@ -22,20 +22,19 @@ import (
 // nodeConfig is the variable with the configuration file of a node. Its value starts the node.
 const nodeConfig = "CTXLEDGER_TEST_NATS_NODE"
 
-// ServeNode runs a NATS server and never returns, in a process that [NewCluster] started. TestMain
-// of a binary that uses NewCluster must call it first.
-func ServeNode() {
+// serveNode runs a NATS server and never returns, in a process that [NewCluster] started.
+func serveNode() {
 	path := os.Getenv(nodeConfig)
 	if path == "" {
 		return
 	}
-	err := serveNode(path)
+	err := runNode(path)
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// serveNode runs a NATS server until standard input ends, which the end of the test process does.
-func serveNode(path string) error {
+// runNode runs a NATS server until standard input ends, which the end of the test process does.
+func runNode(path string) error {
 	options, err := server.ProcessConfigFile(path)
 	if err != nil {
 		return err

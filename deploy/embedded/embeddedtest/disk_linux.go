@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // SmallDisk mounts a disk of some kibibytes that a test can fill, and returns its folder. If
@@ -30,5 +32,17 @@ func mount(tb testing.TB, options string) string {
 		tb.Skipf("a disk that can be filled cannot be mounted here: %v", err)
 	}
 	tb.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// memoryFolder returns a folder whose files are in memory, or "" if there is none with 4 GiB of
+// room from which programs may be run.
+func memoryFolder() string {
+	const dir, room, tmpfs = "/dev/shm", 4 << 30, unix.TMPFS_MAGIC
+	var fs unix.Statfs_t
+	err := unix.Statfs(dir, &fs)
+	if err != nil || fs.Type != tmpfs || fs.Flags&unix.ST_NOEXEC != 0 || int64(fs.Bavail)*fs.Bsize < room || unix.Access(dir, unix.W_OK) != nil {
+		return ""
+	}
 	return dir
 }

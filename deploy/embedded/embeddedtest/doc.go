@@ -3,6 +3,6 @@
 // ClickHouse, which starts with the first database. [Start] gives servers that a test may kill.
 // [NewCluster] gives several NATS servers in processes of their own.
 //
-// TestMain of the binary must call [embedded.Main] first. A test is skipped if no engine is
+// TestMain of the binary must call [Main] first. A test is skipped if no engine is
 // available (no npm, no network, no pin, no space). If CI is "true", the test fails instead.
 package embeddedtest

@@ -9,12 +9,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	Main()
 	m.Run()
 }
 

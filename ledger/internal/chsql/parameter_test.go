@@ -8,13 +8,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"pgregory.net/rapid"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger/internal/chsql"
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	m.Run()
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	embedded.Main()
+	embeddedtest.Main()
 	m.Run()
 }
 
