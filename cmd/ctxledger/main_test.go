@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(name) // the settings of whoever runs the tests
 		os.Unsetenv(name + "_FILE")
 	}
+	os.Unsetenv("GOGC") // the programs that tests start use as much memory as those of users
 	m.Run()
 }
 
