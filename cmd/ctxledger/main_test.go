@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(name) // the settings of whoever runs the tests
 		os.Unsetenv(name + "_FILE")
 	}
-	os.Unsetenv("GOGC") // the programs that tests start use as much memory as those of users
+	os.Unsetenv("GOGC") // tests measure the memory of the programs that they start
 	m.Run()
 }
 

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,18 +38,22 @@ func TestSQLReadsNoFileOfOurs(t *testing.T) {
 	if err := os.WriteFile(outside, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list := []string{
+	closed := []string{
 		filepath.Join(dir, credentialsFile), filepath.Join(dir, addressesFile), filepath.Join(keys, "ledger.proof"), ClientFilesOf(dir).ReaderPassword,
 		outside, "/proc/self/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ", "/proc/" + strconv.Itoa(os.Getpid()) + "/root" + outside,
 		filepath.Join(dir, "clickhouse", "..", credentialsFile),
 	}
-	if shared, err := os.CreateTemp("/dev/shm", "ctxledger-test-"); err == nil {
-		defer os.Remove(shared.Name())
-		_, err = shared.WriteString(secret)
-		if err := errors.Join(err, shared.Close()); err != nil {
+	shared, err := os.MkdirTemp("/dev/shm", "ctxledger-test-")
+	switch {
+	case err == nil:
+		defer os.RemoveAll(shared)
+		ofAnother := filepath.Join(shared, "of-another")
+		if err := os.WriteFile(ofAnother, []byte(secret), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, shared.Name())
+		closed = append(closed, ofAnother)
+	case !errors.Is(err, fs.ErrNotExist): // a system may have no such folder
+		t.Fatal(err)
 	}
 	s, err := Start(t.Context(), DefaultConfig(dir))
 	if err != nil {
@@ -61,7 +66,7 @@ func TestSQLReadsNoFileOfOurs(t *testing.T) {
 	if text := value(t, conn, "SELECT length(file('"+filepath.Join(dir, "clickhouse", "clickhouse.log")+"')) > 0"); text != "1" {
 		t.Fatalf("file() of the log gives %q", text)
 	}
-	for _, path := range list {
+	for _, path := range closed {
 		var text string
 		err := conn.QueryRow(t.Context(), "SELECT file('"+path+"')").Scan(&text)
 		if strings.Contains(text, secret) || strings.Contains(text, s.creds.Writer) {

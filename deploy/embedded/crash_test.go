@@ -302,13 +302,7 @@ func TestLateOrphan(t *testing.T) {
 	if err := e.choosePorts(p); err != nil {
 		t.Fatal(err)
 	}
-	child, err := e.launchAfterOrphan(t.Context())
-	for p.lose(err) { // another test took a port
-		if err := e.choosePorts(p); err != nil {
-			t.Fatal(err)
-		}
-		child, err = e.launchAfterOrphan(t.Context())
-	}
+	child, err := e.launchOnPorts(t.Context(), p)
 	if err != nil || waited != 1 {
 		t.Fatalf("%v after %d waits", err, waited)
 	}

@@ -72,21 +72,27 @@ func startEngine(ctx context.Context, c Config, creds credentials, p *ports) (*e
 	if e.program, err = findProgram(ctx, c); err != nil {
 		return nil, err
 	}
+	child, err := e.launchOnPorts(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	e.child.Store(child)
+	go e.supervise(child)
+	return e, nil
+}
+
+// launchOnPorts launches on the chosen ports. If another program takes one of them first, it chooses
+// again.
+func (e *engine) launchOnPorts(ctx context.Context, p *ports) (*engineChild, error) {
 	for {
 		child, err := e.launchAfterOrphan(ctx)
-		if err == nil {
-			e.child.Store(child)
-			break
-		}
-		if !p.lose(err) {
-			return nil, err
+		if err == nil || !p.lose(err) {
+			return child, err
 		}
 		if err := e.choosePorts(p); err != nil {
 			return nil, err
 		}
 	}
-	go e.supervise(e.child.Load())
-	return e, nil
 }
 
 func (e *engine) choosePorts(p *ports) (err error) {

@@ -38,10 +38,12 @@ func mount(tb testing.TB, options string) string {
 // memoryFolder returns a folder whose files are in memory, or "" if there is none with 4 GiB of
 // room from which programs may be run.
 func memoryFolder() string {
-	const dir, room, tmpfs = "/dev/shm", 4 << 30, unix.TMPFS_MAGIC
+	const dir, room = "/dev/shm", 4 << 30
 	var fs unix.Statfs_t
-	err := unix.Statfs(dir, &fs)
-	if err != nil || fs.Type != tmpfs || fs.Flags&unix.ST_NOEXEC != 0 || int64(fs.Bavail)*fs.Bsize < room || unix.Access(dir, unix.W_OK) != nil {
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOEXEC != 0 {
+		return ""
+	}
+	if fs.Bavail*uint64(fs.Bsize) < room || unix.Access(dir, unix.W_OK) != nil {
 		return ""
 	}
 	return dir

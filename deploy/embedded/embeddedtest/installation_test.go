@@ -11,11 +11,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func TestMain(m *testing.M) {
-	Main()
-	m.Run()
-}
-
 func open(tb testing.TB, dsn string) driver.Conn {
 	tb.Helper()
 	conn, err := connection(tb.Context(), dsn)

@@ -2,7 +2,6 @@ package embeddedtest
 
 import (
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -14,19 +13,18 @@ import (
 // that the tests started as a server runs it and never returns. In any other process Main returns
 // at once.
 //
-// Main makes the tests of the process cheaper, except benchmarks and except a program under test,
-// which has another name:
+// In a process that `go test` started, Main makes the tests cheaper. Benchmarks, and processes that
+// the tests start, run as they do for users:
 //
 //   - Temporary folders are in memory if the system has a folder for it with enough room, and TMPDIR
 //     names no other. The tests create and delete so many small files that a tenth of their time on
 //     ext4 went to the search for free inodes. A test process that is killed leaves its folders there.
-//   - The garbage collector runs less often unless GOGC is set: with four times the garbage, the
+//   - The garbage collector runs less often unless GOGC is set. With four times the garbage, the
 //     simulation of the projector takes a third less time of the processors.
 func Main() {
 	embedded.Main()
 	serveNode()
-	bench := slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.bench=") })
-	if bench || filepath.Ext(os.Args[0]) != ".test" {
+	if !runsTests(os.Args[1:]) {
 		return
 	}
 	if dir := memoryFolder(); dir != "" && os.Getenv("TMPDIR") == "" {
@@ -35,4 +33,12 @@ func Main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+}
+
+// runsTests reports whether arguments are the flags of a run of tests without benchmarks.
+func runsTests(arguments []string) bool {
+	has := func(flag string) bool {
+		return slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, flag) })
+	}
+	return has("-test.") && !has("-test.bench")
 }

@@ -194,7 +194,7 @@ func Restartable(t *testing.T) (b *Bus, stop, start func()) {
 }
 
 // Cluster returns three NATS servers that each keep the stream, in processes that a test can kill.
-// TestMain must call [embeddedtest.ServeNode].
+// TestMain must call [embeddedtest.Main].
 func Cluster(t *testing.T) (*Bus, []*embeddedtest.Node) {
 	t.Helper()
 	c := embeddedtest.NewCluster(t, 3, nil)
