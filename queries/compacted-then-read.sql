@@ -49,7 +49,7 @@ reading AS
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({days:UInt32} = 0 OR recorded_at > (SELECT recorded_at FROM ledger_head) - toIntervalDay({days:UInt32}))
-        AND (tenant, session_id) IN (SELECT tenant, session_id FROM cuts)
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM cuts))
         AND change = 'added'
         AND shown != ''
 ),
@@ -75,7 +75,8 @@ counted AS
     SELECT tenant, session_id, thread_id, arraySort(groupArray(thread_order)) AS orders
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
-        AND (tenant, session_id) IN (SELECT tenant, session_id FROM cuts)
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM cuts))
     GROUP BY tenant, session_id, thread_id
 )
 SELECT

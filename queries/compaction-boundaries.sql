@@ -62,7 +62,7 @@ seen AS
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND (tenant, session_id) IN (SELECT tenant, session_id FROM boundaries)
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM boundaries))
         AND NOT synthetic
         AND NOT JSONExtractBool(metadata, 'background')
 )

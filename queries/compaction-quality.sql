@@ -51,7 +51,8 @@ LEFT JOIN
         tenant, session_id, attempt_id, summary_id, max((thread_order, tokens)).2 AS tokens,
         max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
     FROM summaries
-    WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
+    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, attempt_id, summary_id
 ) AS s
     ON s.tenant = c.tenant
@@ -62,7 +63,8 @@ LEFT JOIN
 (
     SELECT tenant, session_id, thread_id, max(position) AS head
     FROM log_entries
-    WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
+    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, thread_id
 ) AS h
     ON h.tenant = c.tenant AND h.session_id = c.session_id AND h.thread_id = c.source_thread_id
@@ -70,7 +72,8 @@ LEFT JOIN
 (
     SELECT tenant, session_id, compaction_id, max(generation) AS generations
     FROM compaction_lineage
-    WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM listed)
+    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, compaction_id
 ) AS g
     ON g.tenant = c.tenant AND g.session_id = c.session_id AND g.compaction_id = c.compaction_id

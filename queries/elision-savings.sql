@@ -71,7 +71,7 @@ paired AS
     FROM model_calls
     WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
         AND ({session_id:String} = '' OR session_id = {session_id:String})
-        AND (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
+        AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM passes))
         AND NOT synthetic
     WINDOW lineage AS (
         PARTITION BY tenant, session_id, thread_id, lineage_id
@@ -124,7 +124,8 @@ later AS
     (
         SELECT tenant, session_id, thread_id, groupArray(thread_order) AS orders
         FROM model_calls
-        WHERE (tenant, session_id) IN (SELECT tenant, session_id FROM passes)
+        WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+            AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM passes))
         GROUP BY tenant, session_id, thread_id
     ) AS c
         ON c.tenant = p.tenant AND c.session_id = p.session_id AND c.thread_id = p.thread_id
