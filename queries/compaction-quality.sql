@@ -51,7 +51,8 @@ LEFT JOIN
         tenant, session_id, attempt_id, summary_id, max((thread_order, tokens)).2 AS tokens,
         max((thread_order, covers_through_position)).2 AS covers, argMax(loss_notes, thread_order) AS loss_notes
     FROM summaries
-    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, attempt_id, summary_id
 ) AS s
@@ -63,7 +64,8 @@ LEFT JOIN
 (
     SELECT tenant, session_id, thread_id, max(position) AS head
     FROM log_entries
-    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, thread_id
 ) AS h
@@ -72,7 +74,8 @@ LEFT JOIN
 (
     SELECT tenant, session_id, compaction_id, max(generation) AS generations
     FROM compaction_lineage
-    WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+    WHERE ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+        AND ({session_id:String} = '' OR session_id = {session_id:String})
         AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM listed))
     GROUP BY tenant, session_id, compaction_id
 ) AS g

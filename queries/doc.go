@@ -39,10 +39,10 @@
 // These queries read tables if unmerged repeats do not change the result. They group by hashes
 // instead of texts, and they first find the few rows that need a closer look.
 //
-// A condition that only leaves out other sessions also has the case that session_id is given. The server
-// then does not plan its subquery for a question about one session.
-//
 // Both kinds read with FINAL, or count a row that is stored twice only once. Tests check their
 // answers for this. PREWHERE runs before FINAL drops repeats. The answer is correct, because
 // repeats are equal in every column.
+//
+// Where a subquery finds the sessions that matter, its condition has no effect if session_id is given. The server
+// then does not plan the subquery.
 package queries

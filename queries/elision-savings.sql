@@ -124,7 +124,9 @@ later AS
     (
         SELECT tenant, session_id, thread_id, groupArray(thread_order) AS orders
         FROM model_calls
-        WHERE ({session_id:String} = '' OR session_id = {session_id:String})
+        WHERE (
+            {tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
+            AND ({session_id:String} = '' OR session_id = {session_id:String})
             AND ({session_id:String} != '' OR (tenant, session_id) IN (SELECT tenant, session_id FROM passes))
         GROUP BY tenant, session_id, thread_id
     ) AS c

@@ -3,8 +3,9 @@
 -- A price of 0 is not known. cache_write is the price of a lifetime of 5 minutes. Some providers charge
 -- more for the whole call once its window exceeds step tokens; above has these prices.
 --
--- The list is one text with a line a model and the columns in the order below, without listed_on. Each query
--- that names a price plans it, and an array of tuples takes twice the time to plan.
+-- The list is one text with a line a model and the columns in the order below, without listed_on. Columns that
+-- a line lacks are 0. Each query about costs plans this view, and the server takes twice as long to plan an
+-- array of tuples.
 --
 -- Needs: nothing.
 --
@@ -54,6 +55,6 @@ gpt-5.6               5   0.5  6.25  0   30 1050000 128000 272000 10   1 12.5  0
 SELECT
     w[1] AS model, '2026-07-24' AS listed_on, toFloat64(w[2]) AS input, toFloat64(w[3]) AS cache_read,
     toFloat64(w[4]) AS cache_write, toFloat64(w[5]) AS cache_write_1h, toFloat64(w[6]) AS output,
-    toUInt32(w[7]) AS max_input_tokens, toUInt32(w[8]) AS max_output_tokens, toUInt32OrZero(w[9]) AS step,
-    arrayMap(price -> toFloat64OrZero(price), arrayResize(arraySlice(w, 10), 5)) AS above
-FROM (SELECT splitByWhitespace(arrayJoin(splitByChar('\n', trimBoth(list, '\n')))) AS w);
+    toUInt32(w[7]) AS max_input_tokens, toUInt32(w[8]) AS max_output_tokens, toUInt32(w[9]) AS step,
+    arrayMap(price -> toFloat64(price), arraySlice(w, 10)) AS above
+FROM (SELECT arrayResize(splitByWhitespace(arrayJoin(splitByChar('\n', trimBoth(list, '\n')))), 14, '0') AS w);
