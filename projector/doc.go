@@ -8,7 +8,7 @@
 // The lease entry names the range of a batch before the first row is written. The next holder
 // of the lease reads the same range again and writes the missing rows with the same tokens.
 //
-// protocol.go lists the states and the result of a crash after each state. The projector
+// commit_protocol.go lists the states and the result of a crash after each state. The projector
 // handles every failure like a crash, because stream and tables may have been replaced in the
 // meantime. Each stream has one lease entry, which changes only by compare-and-set. The entry
 // keeps two projectors from writing at the same time; see [lease.Lease].
@@ -32,12 +32,12 @@
 // Each package imports only the packages above it, and none imports this package. This
 // package holds the protocol. A message passes through its files in this order:
 //
-//	pipeline.go   read, build and write, each in a goroutine
-//	assembly.go   decode, mask, and add to the current batch
-//	rows.go       an event, a duplicate or a row of quarantine
-//	batch.go      a batch that is ready to be written
-//	protocol.go   the steps of a batch
-//	writer.go     journal, rows, commit
+//	pipeline.go         read, build and write, each in a goroutine
+//	assembly.go         decode, mask, and add to the current batch
+//	duplicate.go        an event, a duplicate or a row of quarantine
+//	batch.go            a batch that is ready to be written
+//	commit_protocol.go  the steps of a batch
+//	writer.go           journal, rows, commit
 //
 // recovery.go, verify.go, walkback.go and settle.go hold the steps of a start.
 //
@@ -58,8 +58,8 @@
 //
 // [streamio.EnsureRules] sets the first sequence of a version, under the lease. This
 // sequence lies above the last commit and the journal. streamio/rules.go describes the format,
-// and the case of metadata that contradicts the commits. lease/fence.go excludes older
-// projectors.
+// and the case of metadata that contradicts the commits. lease/older_version.go excludes
+// older projectors.
 //
 // By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an event
 // names its owner, because permissions apply to subjects:
