@@ -133,3 +133,47 @@ type ScratchpadWritten struct {
 
 func (*ScratchpadLoaded) EventType() Type  { return TypeScratchpadLoaded }
 func (*ScratchpadWritten) EventType() Type { return TypeScratchpadWritten }
+
+// SequenceRanges are the sequences that one source used in a scope, as closed ranges. Parallel
+// runs of a session interleave. A source may therefore have several ranges.
+type SequenceRanges struct {
+	Source string     `json:"source"` // the events' source attribute
+	Ranges [][2]int64 `json:"ranges"` // closed ranges [first, last], in order
+}
+
+// EnvelopeCreated seals a scope. EnvelopeCreated is a portable snapshot of the scope's records
+// and of their sequences.
+type EnvelopeCreated struct {
+	Common
+	ContextID          string           `json:"context_id" ctx:"required"`          // id of the record
+	Scope              string           `json:"scope" ctx:"required" words:"Scope"` // the scope that the record is about
+	Lifecycle          Lifecycle        `json:"lifecycle" ctx:"required"`           // lifecycle state of the context
+	Producer           Ref              `json:"producer,omitzero"`                  // the program that recorded the scope
+	ActorRefs          []Ref            `json:"actor_refs,omitempty"`               // the actors that took part
+	RuntimeRefs        []Ref            `json:"runtime_refs,omitempty"`             // ids of runtime records that used the context, without their status
+	SurfaceRefs        []Ref            `json:"surface_refs,omitempty"`             // surfaces of the scope
+	ItemRefs           []Ref            `json:"item_refs,omitempty"`                // items of the scope
+	SelectionRefs      []Ref            `json:"selection_refs,omitempty"`           // selections of the scope
+	BudgetRef          Ref              `json:"budget_ref,omitzero"`                // the budget in force
+	AssemblyRefs       []Ref            `json:"assembly_refs,omitempty"`            // assemblies of the scope
+	InjectionRefs      []Ref            `json:"injection_refs,omitempty"`           // injections of the scope
+	CompactionRefs     []Ref            `json:"compaction_refs,omitempty"`          // compactions of the scope
+	MissingContextRefs []Ref            `json:"missing_context_refs,omitempty"`     // known gaps of the scope
+	Sequences          []SequenceRanges `json:"sequences,omitempty"`                // sequences of the events, per source
+	Tags               []string         `json:"tags,omitempty"`                     // the scope's own tags
+}
+
+func (*EnvelopeCreated) EventType() Type    { return TypeEnvelopeCreated }
+func (f *EnvelopeCreated) RecordID() string { return f.ContextID }
+
+// Exported records that an evidence pack was made.
+type Exported struct {
+	Common
+	PackID     string `json:"pack_id" ctx:"required"`             // id of the record
+	Scope      string `json:"scope" ctx:"required" words:"Scope"` // the scope that the record is about
+	Digest     string `json:"digest,omitempty"`                   // digest of the pack
+	Checkpoint string `json:"checkpoint,omitempty"`               // signed tree head of the transparency log
+}
+
+func (*Exported) EventType() Type    { return TypeExported }
+func (f *Exported) RecordID() string { return f.PackID }

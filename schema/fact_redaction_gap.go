@@ -83,3 +83,42 @@ type MissingResolved struct {
 func (*MissingDetected) EventType() Type  { return TypeMissingDetected }
 func (*MissingRequested) EventType() Type { return TypeMissingRequested }
 func (*MissingResolved) EventType() Type  { return TypeMissingResolved }
+
+// ErasedRecord is one record whose content was erased. Its place remains: in the log, among the
+// records of its producer, and in its scopes.
+type ErasedRecord struct {
+	Stream         string `json:"stream"`                    // JetStream stream
+	Sequence       int64  `json:"sequence"`                  // position in the stream
+	Leaf           string `json:"leaf"`                      // leaf hash in the transparency log, hex
+	Source         string `json:"source,omitempty"`          // the event's source attribute
+	SourceSequence *int64 `json:"source_sequence,omitempty"` // the event's sequence attribute: a count per source and session
+	SessionID      string `json:"session_id,omitempty"`      // session of the event
+	RunID          string `json:"run_id,omitempty"`          // run of the event
+	TurnID         string `json:"turn_id,omitempty"`         // turn of the event
+	ItemID         string `json:"item_id,omitempty"`         // the item that the record was a version of
+}
+
+// ErasureApplied records that content was erased on request.
+type ErasureApplied struct {
+	Common
+	ErasureID     string         `json:"erasure_id" ctx:"required"`     // id of the record
+	ErasedSubject string         `json:"erased_subject" ctx:"required"` // keyed digest of the data subject whose content was erased; older facts hold its id
+	Reason        string         `json:"reason" ctx:"required"`         // the reason, for people
+	Records       []ErasedRecord `json:"records,omitempty"`             // the records whose content was erased
+}
+
+func (*ErasureApplied) EventType() Type    { return TypeErasureApplied }
+func (f *ErasureApplied) RecordID() string { return f.ErasureID }
+
+// FactsDropped records that a producer had to drop facts. Dropped facts use up their sequences.
+// The hole in the sequences therefore stays visible.
+type FactsDropped struct {
+	Common
+	DropID    string           `json:"drop_id" ctx:"required"` // id of the record
+	Sequences []SequenceRanges `json:"sequences,omitempty"`    // sequences that the dropped facts used up, per source
+	Count     *int64           `json:"count" ctx:"required"`   // number of dropped facts
+	Reason    string           `json:"reason" ctx:"required"`  // the reason, for people
+}
+
+func (*FactsDropped) EventType() Type    { return TypeFactsDropped }
+func (f *FactsDropped) RecordID() string { return f.DropID }

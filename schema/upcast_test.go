@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
 // pressureV2 is the worked example of a second version: the rung of the ladder
