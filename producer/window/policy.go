@@ -6,38 +6,6 @@ import (
 	"slices"
 )
 
-// Step is one rung of the pressure ladder of seed 000.
-type Step string
-
-// The five steps, in the seed's order.
-const (
-	DropRetrieved      Step = "drop_retrieved"       // 1: drop nonessential retrieved context
-	TrimMessages       Step = "trim_messages"        // 2: trim old messages
-	SummarizeMessages  Step = "summarize_messages"   // 3: summarise old messages
-	CompactToolOutputs Step = "compact_tool_outputs" // 4: compact tool outputs
-	ContextLimit       Step = "context_limit"        // 5: fail with a context-limit error
-)
-
-// Steps returns the five steps in the seed's order.
-func Steps() []Step {
-	return []Step{DropRetrieved, TrimMessages, SummarizeMessages, CompactToolOutputs, ContextLimit}
-}
-
-// Number returns the seed's number of the step, 1 to 5, in any order of a policy. An
-// unknown step has number 0.
-func (s Step) Number() int { return 1 + slices.Index(Steps(), s) }
-
-// Outcome is the result of a step.
-type Outcome string
-
-// The outcomes of a step.
-const (
-	Applied      Outcome = "applied"      // the step changed the window, and the target is met
-	Skipped      Outcome = "skipped"      // the target was met before the step
-	Insufficient Outcome = "insufficient" // the step did all it could, and the target is not met
-	Failed       Outcome = "failed"       // the runtime's function gave nothing usable, or the request cannot be sent
-)
-
 // Budget is the model's window.
 type Budget struct {
 	MaxTokens      int // tokens, prompt and output together; more than 0
