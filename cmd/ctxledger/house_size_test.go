@@ -196,3 +196,27 @@ func receiver(of ast.Expr) string {
 	}
 	return ""
 }
+
+func TestFilesStaySmall(t *testing.T) {
+	t.Parallel()
+	const limit = 600
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 {
+			return filepath.SkipDir
+		}
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".sql" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if lines := strings.Count(string(text), "\n"); lines > limit {
+			t.Errorf("%s has %d lines; the limit is %d", path, lines, limit)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
