@@ -37,7 +37,7 @@ See all of them at work: ctxledger demo
    ctxledger query turns --last
    ctxledger window --last
 2. Your own program. In Go: "From your program" in README.md. In TypeScript or
-   Python: deploy/examples. In any language, events as lines of JSON:
+   Python: producer/sdk. In any language, events as lines of JSON:
    ctxledger up                                      # in a terminal of its own
    ctxledger connect
    ctxledger schema show context.item.added -o example | tr -d '\n' >one.ndjson

@@ -6,7 +6,6 @@
 //	┌─ your process ─────────────────────────────┐      ┌─ child: your binary again ────────┐
 //	│ Servers                                    │      │ Main()                            │
 //	│  ├─ NATS server (in process)               │      │  └─ libchdb through purego, or a  │
-//	│  ├─ NATS server (in process)               │      │  └─ libchdb through purego, or a  │
 //	│  │    loopback TCP, JetStream in DIR/nats  │      │     `clickhouse` program          │
 //	│  └─ supervisor ─── pipe, write end ────────┼─────▶│ fd 3: end of file means "stop"    │
 //	│  flock on DIR/lock                         │      │ flock on DIR/clickhouse/status    │

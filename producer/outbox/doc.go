@@ -26,11 +26,11 @@
 //
 // # Durability
 //
-// No batch is lost after Append has returned for it: a kill -9 loses none, and with
-// Options.Sync a power failure loses none. The file holds a batch as a whole or not at all,
-// together with its marks. Without Sync, the operating system decides when the file reaches
-// the disk. After a power failure, the file may then be damaged, or older than the stream.
-// Open a new file in this case; the new file has a new instance.
+// No batch is lost after Append has returned for it: neither by a kill -9 nor by a power
+// failure. The file holds a batch as a whole or not at all, together with its marks. With
+// Options.NoSync, the operating system decides when the file reaches the disk. After a power
+// failure, the file may then be damaged, or older than the stream. Open a new file in this
+// case; the new file has a new instance.
 //
 // # Size
 //

@@ -1,2 +1,3 @@
-// Package ask has the commands that answer questions: query, window, why, diff and tail.
+// Package ask has the commands that answer questions: query, window, why, diff, report and
+// tail.
 package ask

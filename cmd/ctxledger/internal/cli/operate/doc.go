@@ -1,3 +1,3 @@
-// Package operate has the commands for operators: migrate, rebuild, quarantine, erase, prices,
-// keys, deploy and doctor.
+// Package operate has the commands for operators: migrate, rebuild, quarantine, erase, redaction,
+// retention, backup, storage, prices, keys, deploy and doctor.
 package operate
