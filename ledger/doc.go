@@ -1,8 +1,16 @@
 // Package ledger keeps the rows of events in ClickHouse. It derives rows ([Batch]), writes and
-// commits them ([Ledger.Write]), and reads the state for the next commit. The package imports
-// none of its neighbours. They make and upgrade the tables (migrate), answer questions (read),
-// read the transparency logs (translog), keep erased and redacted content out (privacy), and
-// replace all tables together (shadow).
+// commits them ([Ledger.Write]), and reads the state for the next commit. Of its neighbours, the
+// package imports only proof. The neighbours:
+//
+//	proof     the transparency log: records, leaves, trees, signed heads
+//	migrate   makes and upgrades the tables and views
+//	read      answers questions
+//	translog  reads the transparency logs
+//	privacy   keeps erased and redacted content out
+//	shadow    replaces all tables together
+//	archive   copies the tables to files and back
+//	cluster   the ledgers of all shards of a cluster, as one
+//	evidence  exports evidence packs, and verifies them
 //
 // # Layout
 //

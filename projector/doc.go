@@ -17,17 +17,21 @@
 //
 //	lease       the lease of a stream, and the journal
 //	streamio    messages in the order of the stream; streams, rules, levels
+//	shardmap    which shard of a cluster has which partition
+//	texts       texts that are too large for their events
 //	decode      turns a message into an event
 //	leak        masks events that hold a withheld value
+//	recheck     finds withheld values in older events
 //	identity    tells which events are certainly new
 //	hole        finds sequences of a producer that are missing
 //	quarantine  copies of quarantined messages, replays
+//	revocation  takes redactions back
 //	metrics     counters, lag of the ledger, causes of failures
 //	signing     signed tree heads
 //	retention   removes old messages from the streams, but keeps what never expires
 //	erasure     erases the messages of a data subject
 //	rebuild     fills a second set of tables; moves a partition to another shard
-//	recheck     finds withheld values in older events
+//	backup      copies streams and tables to a folder or a store, and restores them
 //
 // Each package imports only the packages above it, and none imports this package. This
 // package holds the protocol. A message passes through its files in this order:

@@ -10,6 +10,9 @@
 //	backup, rebuild       leases of the processes that need all messages of the streams
 //	retention.policy      what the streams keep
 //	retention.backup      up to where the last backup has the streams
+//	shards                which shard has which partition, see package shardmap
+//	redactions            changed by each commit of a redaction, for projectors of other streams
+//	redactions.<tenant>   the same, for the streams of a tenant
 //	projectors.<owner>    one process that shares the streams with others, see [Roster]
 //
 // The entry is also the journal: it names the range that its holder writes. The next holder of

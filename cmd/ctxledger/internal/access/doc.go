@@ -36,4 +36,9 @@
 //	          /evidence/verdicts, which make and verify a pack
 //
 // /healthz and /readyz need no token.
+//
+// # Rates
+//
+// Each token has a rate of requests to pages and one of requests with events, see [Config]. An
+// address may send 20 wrong tokens at once, and then one a second. Further requests get 429.
 package access
