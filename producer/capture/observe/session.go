@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 )
@@ -30,21 +29,6 @@ type Session struct {
 	Items   sums              `json:"items,omitempty"`   // all items of the session
 	Chains  map[string]*chain `json:"responses,omitempty"`
 	Order   []string          `json:"response_order,omitempty"` // ids of Chains, oldest first
-}
-
-// thread is a sequence of windows.
-type thread struct {
-	ID      string   `json:"id"`
-	Parent  string   `json:"parent,omitempty"`
-	Opened  bool     `json:"opened,omitempty"`   // the scope was recorded
-	OpenFor []string `json:"open_for,omitempty"` // "thread\x00tool call" that were open at the start
-	window
-	Calls   int       `json:"calls"`             // number of exchanges
-	Chain   int       `json:"chain"`             // assemblies since the last whole one
-	Last    string    `json:"last,omitempty"`    // assembly id of the last window
-	At      time.Time `json:"at,omitzero"`       // time of the last exchange
-	Answers []answer  `json:"answers,omitempty"` // the last answers, newest last
-	Open    []string  `json:"open,omitempty"`    // tool calls of the last answer
 }
 
 // window is an ordered list of blocks.
