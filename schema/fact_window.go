@@ -240,3 +240,84 @@ type SelectionCompleted struct {
 
 func (*SelectionStarted) EventType() Type   { return TypeSelectionStarted }
 func (*SelectionCompleted) EventType() Type { return TypeSelectionCompleted }
+
+// Block is one ordered part of an assembly.
+type Block struct {
+	Block          string         `json:"block"`                                   // the block's name or id
+	ItemRefs       []Ref          `json:"item_refs,omitempty"`                     // the items in it, in order
+	Position       *int64         `json:"position,omitempty"`                      // position of the block; 0 is first
+	Layer          string         `json:"layer,omitempty"`                         // layer of the window: system, user, tool_results, …
+	Role           string         `json:"role,omitempty"`                          // role of the message: system, user, assistant, tool
+	Wrapper        string         `json:"wrapper,omitempty"`                       // the wrapper around the items
+	Visibility     []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it
+	Tokens         *int64         `json:"tokens,omitempty"`                        // tokens by the call's estimator
+	Digest         string         `json:"digest,omitempty"`                        // keyed digest of the content
+	EqualityDigest string         `json:"equality_digest,omitempty"`               // digest of the block's canonical bytes under the tenant's equality key
+	RedactionState RedactionState `json:"redaction_state,omitempty"`               // how much of the content is withheld
+	Content        string         `json:"content,omitempty"`                       // the text, if the producer chose to send it inline
+}
+
+// AssemblyCreated records the ordered blocks for one target. [InjectionApplied] records that the
+// blocks became visible. A whole assembly has all blocks of its window. An assembly with a base has
+// the blocks after the first Keep blocks of the base. Positions of blocks count from the begin of the
+// window. A chain of bases ends at a whole assembly after
+// at most [MaxAssemblyChain] assemblies.
+type AssemblyCreated struct {
+	Common
+	Known
+	AssemblyID      string         `json:"assembly_id" ctx:"required"`              // id of the record
+	CallID          string         `json:"call_id,omitempty"`                       // the model call of the record
+	Target          string         `json:"target" ctx:"required"`                   // the target that receives it, such as model
+	OrderedBlocks   []Block        `json:"ordered_blocks" ctx:"required"`           // blocks in the order of the window; with a base, those after the kept ones
+	BaseAssemblyID  string         `json:"base_assembly_id,omitempty"`              // the assembly whose first blocks begin this window
+	Keep            *int64         `json:"keep,omitempty"`                          // number of blocks of the base that begin this window
+	WrappingPolicy  Ref            `json:"wrapping_policy,omitzero"`                // how items are wrapped
+	SeparatorPolicy Ref            `json:"separator_policy,omitzero"`               // how blocks are separated
+	Visibility      []string       `json:"visibility,omitempty" words:"Visibility"` // the targets that may see it
+	BudgetRef       Ref            `json:"budget_ref,omitzero"`                     // the budget in force
+	SourceItemRefs  []Ref          `json:"source_item_refs,omitempty"`              // items of the assembly
+	RedactionState  RedactionState `json:"redaction_state,omitempty"`               // how much of the content is withheld
+}
+
+func (*AssemblyCreated) EventType() Type    { return TypeAssemblyCreated }
+func (f *AssemblyCreated) RecordID() string { return f.AssemblyID }
+
+// Injection holds the members that both injection facts share.
+type Injection struct {
+	InjectionID    string         `json:"injection_id" ctx:"required"` // id of the record
+	CallID         string         `json:"call_id,omitempty"`           // the model call of the record
+	AssemblyID     string         `json:"assembly_id,omitempty"`       // the assembly of blocks
+	Target         string         `json:"target,omitempty"`            // the target that receives it, such as model
+	InjectionPoint InjectionPoint `json:"injection_point,omitempty"`   // place of the context in the request
+	InjectionKind  string         `json:"injection_kind,omitempty"`    // kind of the injection: window, head, persona, reminder, memory, tool_visible, …
+	ItemRefs       []Ref          `json:"item_refs,omitempty"`         // the items in it, in order
+	AttachedTo     Ref            `json:"attached_to,omitzero"`        // the message or item that the context is attached to
+	Ephemeral      bool           `json:"ephemeral,omitzero"`          // whether the context is removed after the call
+	BindingID      string         `json:"binding_id,omitempty"`        // the run's resource binding whose provider supplied this context
+	PersonaFrom    string         `json:"persona_from,omitempty"`      // the persona before
+	PersonaTo      string         `json:"persona_to,omitempty"`        // the persona after
+	CueItemRef     Ref            `json:"cue_item_ref,omitzero"`       // the item that caused the change of persona
+	Tokens         *int64         `json:"tokens,omitempty"`            // tokens by the call's estimator
+	Digest         string         `json:"digest,omitempty"`            // keyed digest of the content
+	RedactionState RedactionState `json:"redaction_state,omitempty"`   // how much of the content is withheld
+	Content        string         `json:"content,omitempty"`           // the text, if the producer chose to send it inline
+}
+
+func (i *Injection) RecordID() string { return i.InjectionID }
+
+// InjectionApplied records that context became visible to a target.
+type InjectionApplied struct {
+	Common
+	Injection
+}
+
+// InjectionRemoved records that injected context was removed.
+type InjectionRemoved struct {
+	Common
+	Injection
+	ReplacedBy    Ref    `json:"replaced_by,omitzero"`      // the replacement for the removed context
+	RemovedByPass string `json:"removed_by_pass,omitempty"` // the elision pass that removed the context
+}
+
+func (*InjectionApplied) EventType() Type { return TypeInjectionApplied }
+func (*InjectionRemoved) EventType() Type { return TypeInjectionRemoved }

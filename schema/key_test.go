@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	stdjson "encoding/json"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
+
+	"github.com/ctxledger/ctxledger/schema/internal/schematest"
 )
 
 var keyTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -189,6 +192,87 @@ func TestOffsetID(t *testing.T) {
 			if first.MessageID() != again.MessageID() || first.Digest() != again.Digest() {
 				t.Errorf("%s is another event when it is read again", record)
 			}
+		}
+	}
+}
+
+// TestEqualityKey: a rotation keeps the key, another tenant has another, and it is no commitment key.
+func TestEqualityKey(t *testing.T) {
+	t.Parallel()
+	ring, err := KeyRing{Tenant: "acme"}.Rotate(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, err := ring.Rotate(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := KeyRing{Tenant: "acme"}.Rotate(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("x"))
+	digest := ring.Equality().EqualityDigest(sum)
+	if digest == "" || rotated.Equality().EqualityDigest(sum) != digest {
+		t.Errorf("a rotation changed %s to %s", digest, rotated.Equality().EqualityDigest(sum))
+	}
+	if other.Equality().ID == ring.Equality().ID || ring.Equality().ID == ring.Current().ID || ring.Current().Digest(sum[:]) == digest {
+		t.Error("the key is another tenant's, or the commitment key")
+	}
+	back, err := ParseKeyRing(rotated.Format())
+	if err != nil || back.Equality().EqualityDigest(sum) != digest {
+		t.Errorf("the ring came back with another key: %v", err)
+	}
+	if (KeyRing{}).Equality().EqualityDigest(sum) != "" {
+		t.Error("a ring without keys has an equality key")
+	}
+}
+
+// TestKnown holds the rules for fidelity, coverage and bases of assemblies.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	block := `"ordered_blocks":[{"block":"b"}]`
+	assembly := func(members string) *Event {
+		return &Event{ID: "i", Source: "urn:x", Type: TypeAssemblyCreated.CloudEventsType(), Time: schematest.EventTime,
+			Data: []byte(`{"event_type":"context.assembly.created","assembly_id":"a","target":"model",` + block + members + `}`)}
+	}
+	for members, want := range map[string]string{
+		``:                       "",
+		`,"fidelity":"wire"`:     "",
+		`,"fidelity":"guessed"`:  "range at /data/fidelity",
+		`,"fidelity":7`:          "type at /data/fidelity",
+		`,"coverage":"complete"`: "",
+		`,"coverage":"mostly"`:   "range at /data/coverage",
+		`,"coverage":"partial"`:  "required at /data/coverage_reasons",
+		`,"coverage":"partial","coverage_reasons":[]`:                 "required at /data/coverage_reasons",
+		`,"coverage":"partial","coverage_reasons":[""]`:               "required at /data/coverage_reasons",
+		`,"coverage":"partial","coverage_reasons":["no one saw it"]`:  "",
+		`,"coverage":"complete","coverage_reasons":["slice_missing"]`: "range at /data/coverage_reasons",
+		`,"coverage_reasons":["slice_missing"]`:                       "range at /data/coverage_reasons",
+		`,"base_assembly_id":"b","keep":0`:                            "",
+		`,"base_assembly_id":"b","keep":140`:                          "",
+		`,"base_assembly_id":"b"`:                                     "required at /data/keep",
+		`,"keep":3`:                                                   "required at /data/base_assembly_id",
+		`,"base_assembly_id":"b","keep":-1`:                           "range at /data/keep",
+		`,"base_assembly_id":"b","keep":1.5`:                          "type at /data/keep",
+		`,"base_assembly_id":"a","keep":1`:                            "own_source at /data/base_assembly_id",
+		`,"base_assembly_id":" ","keep":1`:                            "required at /data/base_assembly_id",
+	} {
+		_, found := Validate(assembly(members))
+		got := ""
+		if len(found) == 1 {
+			got, _, _ = strings.Cut(found[0].Error(), ":")
+		}
+		if got != want || len(found) > 1 {
+			t.Errorf("%s: %v, want %q", members, found, want)
+		}
+	}
+	if _, found := ValidateRecorded(assembly(`,"keep":3,"fidelity":"guessed"`)); len(found) > 0 {
+		t.Errorf("a record from before the rules: %v", found)
+	}
+	for i, f := range fidelities {
+		if f.Rank() != i || Fidelity("").Rank() <= i {
+			t.Errorf("%s has rank %d", f, f.Rank())
 		}
 	}
 }

@@ -61,6 +61,7 @@ var house = []room{
 	{path: "ledger/evidence/verify", may: []string{"schema", "ledger/proof", "ledger/evidence/document", "ledger/evidence/pack", "ledger/evidence/internal"}},
 	{path: "schema/standard", may: []string{"schema"}},
 	{path: "schema/fingerprint", may: []string{"schema"}},
+	{path: "schema/canonical"},
 	{path: "schema/telling", stdlibOnly: true},
 	{path: "schema", may: []string{"cloudevents"}},
 	{path: "producer/grant", may: []string{"schema"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxledger/ctxledger/producer/producertest/modelserver"
 	"github.com/ctxledger/ctxledger/producer/producertest/realclient"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/canonical"
 )
 
 func bash(command string) modelserver.Part {
@@ -256,7 +257,7 @@ func compare(wire []dialect.Block, window []schema.Block) string {
 	opts := testOptions()
 	equality := schema.KeyRing{Keys: []schema.Key{opts.Key}}.Equality()
 	for i, b := range wire {
-		digest, err := schema.BlockSum(b.Raw)
+		digest, err := canonical.Sum(b.Raw)
 		if err != nil {
 			return err.Error()
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/canonical"
 )
 
 // recordedLog writes a Claude Code log with the requests that it records, in the form of 2.1.330.
@@ -28,7 +29,7 @@ func digestOf(value any) string {
 	if err != nil {
 		panic(err)
 	}
-	sum, err := schema.BlockSum(text)
+	sum, err := canonical.Sum(text)
 	if err != nil {
 		panic(err)
 	}

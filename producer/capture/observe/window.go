@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/canonical"
 )
 
 // Reader computes what blocks need beyond their text. A Reader is for one goroutine at a time.
@@ -136,7 +137,7 @@ func (s *Session) readBlock(r *Reader, model string, from *dialect.Block) seen {
 // Canonical returns the canonical bytes of a block. A block that has none, because a member
 // occurs twice, is its own.
 func Canonical(raw []byte) []byte {
-	if canonical, err := schema.CanonicalBlock(raw); err == nil {
+	if canonical, err := canonical.Block(raw); err == nil {
 		return canonical
 	}
 	return raw

@@ -19,7 +19,7 @@
 //
 // Versions from 2.1.3xx on record their requests. An api-request is the first keep messages of
 // the request base, and the messages that tail names. A name is the SHA-256 of the message's
-// canonical bytes, see [schema.BlockSum]; a shapeHash is that of the system prompt and the tools.
+// canonical bytes, see [canonical.Sum]; a shapeHash is that of the system prompt and the tools.
 // The message of a name is a blob, an answer (all records of one message.id), a record of the
 // user, or the run of the user's records since the last answer. A window whose messages all have
 // the digests of their names has the fidelity serialized. A window with a message that the log

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
+	"github.com/ctxledger/ctxledger/schema/canonical"
 )
 
 // pending is the end of a thread: the last answer and the user's records since. The client writes
@@ -139,7 +140,7 @@ func (all *requests) known(of *run, records []recordParts) {
 		raw = append(raw, r.raw...)
 		m.blocks = append(m.blocks, r.blocks...)
 	}
-	if name, err := schema.BlockSum(messageText(of.role, raw, true)); err == nil && all.messages[name] == nil {
+	if name, err := canonical.Sum(messageText(of.role, raw, true)); err == nil && all.messages[name] == nil {
 		all.messages[name] = m
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ctxledger/ctxledger/producer/capture/dialect"
 	"github.com/ctxledger/ctxledger/producer/importer/internal/jsonscan"
 	"github.com/ctxledger/ctxledger/producer/importer/model"
 	"github.com/ctxledger/ctxledger/schema"
-	"github.com/go-json-experiment/json"
+	"github.com/ctxledger/ctxledger/schema/canonical"
 )
 
 // requestRecord is a record of type api-request-shape, api-request-blob or api-request.
@@ -150,7 +152,7 @@ func (all *requests) prove(o *model.Origin, name string, value jsonscan.Span) (s
 		all.writer.Problem(o.Line, model.NewLineError(model.ReasonUnexpectedValue, "the record has no content or no digest"))
 		return sum{}, false
 	}
-	got, err := schema.BlockSum(value)
+	got, err := canonical.Sum(value)
 	if err != nil || got != want {
 		all.writer.Problem(o.Line, model.NewLineError(model.ReasonUnprovenWindow, "the content differs from its digest; windows with it are reconstructed"))
 		return sum{}, false
@@ -217,7 +219,7 @@ func (all *requests) blocksOf(o *model.Origin, read []dialect.Block) ([]*model.B
 
 // block returns a block without an item.
 func (all *requests) block(read *dialect.Block) (*model.Block, error) {
-	digest, err := schema.BlockSum(read.Raw)
+	digest, err := canonical.Sum(read.Raw)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Block struct {
 	Item      string // id of the item that holds the content, "" without one
 	Tokens    int64  // unknown when negative
 	Estimator string
-	Sum       [sha256.Size]byte // see [schema.BlockSum]
+	Sum       [sha256.Size]byte // see [canonical.Sum]
 	Digest    string            // see [schema.Key.EqualityDigest]
 }
 
