@@ -154,7 +154,7 @@
 // elisions, assemblies and redactions number their parts in metadata. Some facts of very
 // large windows omit the items and refer to another record. Segments and injections refer
 // to the assembly, an envelope to the facts of its sequences, and a compaction to its
-// source window. Metadata marks each omission.
+// source window. Metadata marks each omission. Package internal/facts cuts the facts.
 //
 // Related packages: package exampleagent is a complete agent loop to read and copy. With
 // package producertest, the tests of a runtime inspect the recorded facts. Package window

@@ -43,7 +43,8 @@
 //	commit_protocol.go  the steps of a batch
 //	writer.go           journal, rows, commit
 //
-// recovery.go, verify.go, walkback.go and settle.go hold the steps of a start.
+// recovery.go, verify.go, walkback.go and settle.go hold the steps of a start. siblings.go tells the
+// projectors of other streams of a redaction.
 //
 // A batch ends where the month of the stream's time ends, because an insert is atomic only
 // within one partition.

@@ -108,7 +108,7 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 }
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
-// limit of messages, of bytes or of time. In a fleet the limits are the stream's part, until the batch
+// limit of messages, of bytes or of time, and before a message of another month or of other rules. In a fleet the limits are the stream's part, until the batch
 // takes a turn. A batch begins with a turn if the stream is known to be behind. The time limit does not
 // apply while the stream has more messages than the batch has taken; with a turn, while it has any. The
 // limit does not apply while an earlier batch is written, because a finished batch would only wait. Without

@@ -41,6 +41,13 @@
 // checks in one pass accepts most events (read.go). The reader leaves all other events to the
 // decoder and the walk. A writer encodes and checks a producer's facts in one pass (write.go).
 //
+// The packages below this one:
+//
+//	canonical    one form of a block, so that equal blocks have equal digests
+//	fingerprint  how a withheld value is recognised without a copy of it
+//	standard     the data of an event as the Agent Context standard has it
+//	telling      which of several accounts of a session counts
+//
 // Unknown types and unknown extensions of newer producers are kept unchanged. Sources: the Agent
 // Context standard (seed 001), CloudEvents 1.0.2 and its NATS protocol binding.
 package schema

@@ -159,8 +159,9 @@ func parseKey(id, created, secret string) (Key, error) {
 	return Key{id, at.UTC().Truncate(time.Second), func() []byte { return bytes }}, nil
 }
 
-// EqualityDigest returns the keyed digest of the Sum of a block, see package canonical. The key is [KeyRing.Equality]. Equal blocks
-// of a tenant have equal digests, in all tellings of a call. The zero Key returns "".
+// EqualityDigest returns the keyed digest of the sum of a block, see package canonical. The key is
+// [KeyRing.Equality]. Equal blocks of a tenant have equal digests, in all tellings of a call. The
+// zero Key returns "".
 func (k Key) EqualityDigest(sum [sha256.Size]byte) string { return k.Digest(sum[:]) }
 
 // Equality returns the tenant's key for [Key.EqualityDigest]. It follows from the ring's oldest key,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,16 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// orphanWait is the longest wait for the engine of a killed parent. This engine ends within
-	// about 5 s.
-	orphanWait = 15 * time.Second
-	// The pause before a restart doubles from firstBackoff to lastBackoff. After an engine has
-	// lived for healthyAfter, the pause is firstBackoff again.
-	firstBackoff = 50 * time.Millisecond
-	lastBackoff  = 5 * time.Second
-	healthyAfter = 10 * time.Second
-)
+// orphanWait is the longest wait for the engine of a killed parent. This engine ends within
+// about 5 s.
+const orphanWait = 15 * time.Second
 
 // engine supervises the ClickHouse child. Between a successful start and stop, a child runs or is
 // being restarted, always on the same ports.
@@ -222,54 +214,6 @@ func statusHeld(path string) bool {
 	}
 	defer f.Close()
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
-
-// supervise restarts the child whenever it ends, until stop.
-func (e *engine) supervise(child *engineChild) {
-	backoff := firstBackoff
-	for {
-		select {
-		case <-e.stopping:
-			e.done <- child.stop(e.config.StopTimeout)
-			return
-		case <-child.exited:
-		}
-		child.release()
-		e.log.Warn("ClickHouse ended and is restarted", "status", child.cmd.ProcessState.String(), "words", child.lastWords())
-		if time.Since(child.started) > healthyAfter {
-			backoff = firstBackoff
-		}
-		next, err := e.relaunch(&backoff)
-		if err != nil {
-			e.done <- nil // stop was called; launch has ended its child
-			return
-		}
-		child = next
-		e.child.Store(child)
-		e.restarts.Add(1)
-		e.log.Info("ClickHouse is ready again")
-	}
-}
-
-// relaunch tries until a child is ready. Its only error means that stop was called.
-func (e *engine) relaunch(backoff *time.Duration) (*engineChild, error) {
-	for {
-		pause := *backoff/2 + rand.N(*backoff)
-		*backoff = min(2**backoff, lastBackoff)
-		select {
-		case <-e.stopping:
-			return nil, context.Canceled
-		case <-time.After(pause):
-		}
-		err := e.waitForOrphan(context.Background())
-		if err == nil {
-			var child *engineChild
-			if child, err = e.launch(context.Background()); err == nil {
-				return child, nil
-			}
-		}
-		e.log.Error("ClickHouse could not be restarted", "error", err)
-	}
 }
 
 // stop ends the engine in order, within StopTimeout. stop must be called only once.

@@ -104,28 +104,6 @@ func Open(ctx context.Context, c Config) (*Recorder, error) {
 	return r, nil
 }
 
-// resend sends the facts that wait in the folder.
-func (r *Recorder) resend(ctx context.Context) error {
-	for _, path := range r.sessions.unsent() {
-		p, err := readPending(path)
-		if err != nil {
-			r.config.Log.Warn("the state of a session is damaged; its next facts have new ids", "file", path)
-			r.sessions.forget(path)
-			continue
-		}
-		if err := r.config.Transport.Send(ctx, p.Messages...); err != nil {
-			return err
-		}
-		if _, err := r.config.Transport.Store(ctx); err != nil {
-			return err
-		}
-		if err := r.sessions.confirm(p.Session); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // take queues an ended tap. take never waits.
 func (r *Recorder) take(t *Tap) {
 	if !r.backlog.put(t) {

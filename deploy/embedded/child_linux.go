@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,3 +36,9 @@ func openTerminal() (master, slave *os.File, err error) {
 	}
 	return master, os.NewFile(uintptr(fd), name), nil
 }
+
+// endWithParent makes the kernel kill a helper process when the thread that starts it ends. The
+// caller keeps its goroutine on that thread meanwhile. endWithParent is for npm, which can be
+// killed at any time. endWithParent is not for the engine, which must stop in order through its
+// pipe.
+func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
