@@ -22,7 +22,8 @@
 // Two or more spaces separate the fields. A line with a deeper indentation continues the meaning.
 // A parameter has a name, a ClickHouse type, a unit, a default or the word required, and a
 // meaning. An optional range is [least..most], an optional choice is {a|b}. A column has a name,
-// a unit and a meaning. First names the columns that a narrow terminal shows first. Tests compare the head comments with the statements. A parameter
+// a unit and a meaning. First names the columns that a table too wide for its terminal shows
+// before the others. Tests compare the head comments with the statements. A parameter
 // {name:Type} that is missing in one of the two is an error. The columns are compared with the
 // columns of a real server's result.
 //

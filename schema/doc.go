@@ -43,10 +43,10 @@
 //
 // The packages below this one:
 //
-//	canonical    one form of a block, so that equal blocks have equal digests
-//	fingerprint  how a withheld value is recognised without a copy of it
-//	standard     the data of an event as the Agent Context standard has it
-//	telling      which of several accounts of a session counts
+//	canonical    brings a block into one form, so that equal blocks have equal digests
+//	fingerprint  finds values in texts without copies of the values
+//	standard     writes events as documents of the public standards
+//	telling      reads how the log of an imported fact was told
 //
 // Unknown types and unknown extensions of newer producers are kept unchanged. Sources: the Agent
 // Context standard (seed 001), CloudEvents 1.0.2 and its NATS protocol binding.
