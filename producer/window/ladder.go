@@ -64,6 +64,128 @@ type Request struct {
 	Target int
 }
 
+// ladder is the state of one Fit. Slices are parallel to items.
+type ladder struct {
+	items  []Item
+	policy Policy
+	work   Work
+	limit  int
+	target int
+
+	together [][]int // result of units after the first call
+	tokens   []int   // current size
+	gone     []bool
+	out      []Omission // reasons of the omitted items; nil before the first
+	left     int        // number of remaining items
+	total    int
+	replacement
+}
+
+// replacement is the summary that replaces omitted items.
+type replacement struct {
+	summary  *Item
+	insertAt int          // index before which the summary is inserted
+	state    []Reinjected // state that follows the summary
+}
+
+func newLadder(items []Item, budget Budget, policy Policy, work Work) *ladder {
+	l := &ladder{
+		items: items, policy: policy, work: work,
+		limit: budget.Limit(), target: policy.target(budget.Limit()),
+		tokens: make([]int, len(items)), gone: make([]bool, len(items)), left: len(items),
+	}
+	for i := range items {
+		l.tokens[i] = items[i].Tokens
+		l.total += items[i].Tokens
+	}
+	return l
+}
+
+// exclude removes the items that the runtime excluded, with the other items of their tool
+// calls.
+func (l *ladder) exclude() error {
+	if !slices.ContainsFunc(l.items, func(it Item) bool { return it.Excluded != "" }) {
+		return nil
+	}
+	for _, unit := range l.units() {
+		at := slices.IndexFunc(unit, func(i int) bool { return l.items[i].Excluded != "" })
+		if at < 0 {
+			continue
+		}
+		for _, i := range unit {
+			why := Omission{Reason: l.items[i].Excluded}
+			if why.Reason == "" {
+				if l.items[i].Pinned {
+					return &InvalidError{Field: "item.excluded", Ref: l.items[unit[at]].ID,
+						Problem: "belongs to the same tool call as a pinned item; unpin it or do not exclude this item"}
+				}
+				why.Reason = l.items[unit[at]].Excluded
+				why.Note = "goes with " + l.items[unit[at]].ID
+			}
+			l.omit(i, why)
+		}
+	}
+	return nil
+}
+
+func (l *ladder) omit(i int, why Omission) {
+	why.ID, why.Tokens = l.items[i].ID, l.items[i].Tokens
+	if l.out == nil {
+		l.out = make([]Omission, len(l.items))
+	}
+	l.out[i], l.gone[i] = why, true
+	l.left--
+	l.total -= l.tokens[i]
+}
+
+func (l *ladder) window() []Item {
+	out := make([]Item, 0, l.left+1+len(l.state))
+	for i := range l.items {
+		if l.summary != nil && i == l.insertAt {
+			out = append(out, *l.summary)
+			for _, s := range l.state {
+				out = append(out, s.Item)
+			}
+		}
+		if !l.gone[i] {
+			out = append(out, l.items[i])
+			if last := &out[len(out)-1]; last.Tokens != l.tokens[i] {
+				last.Kind, last.Tokens, last.Digest = KindStub, l.tokens[i], ""
+			}
+		}
+	}
+	ownCallIDs(out)
+	return out
+}
+
+// ownCallIDs gives the items their own call ids, all in one array.
+func ownCallIDs(items []Item) {
+	n := 0
+	for i := range items {
+		n += len(items[i].CallIDs)
+	}
+	all := make([]string, 0, n)
+	for i := range items {
+		if items[i].CallIDs == nil {
+			continue
+		}
+		from := len(all)
+		all = append(all, items[i].CallIDs...)
+		items[i].CallIDs = all[from:len(all):len(all)]
+	}
+}
+
+// omitted returns the omitted items, in order, and reuses the memory of l.out.
+func (l *ladder) omitted() []Omission {
+	list := l.out[:0]
+	for i, why := range l.out {
+		if l.gone[i] {
+			list = append(list, why)
+		}
+	}
+	return list
+}
+
 // run runs one step and returns its result.
 func (l *ladder) run(step Step) Rung {
 	rung := Rung{Number: step.Number(), Step: step, TokensBefore: l.total}

@@ -22,7 +22,8 @@
 // A [Statement] of the caller is answered by each shard for itself, with the number of the shard in the first
 // column. Package answer does not use the database that [cluster.Migration.All] makes for SQL clients:
 // Distributed tables refuse most statements that join two views or that have scalar subqueries, and need
-// the right to read other servers. Sums of the shards are for the caller to add. A session is on one shard, so rows about one session are whole.
+// the right to read other servers. Sums of the shards are for the caller to add. A session is on one
+// shard, so rows about one session are whole.
 //
 // An answer is whole or an error. The error of a shard names the shard. A partition may move to another shard
 // between two statements: the caller compares the [cluster.Layout] of before with that of after.
