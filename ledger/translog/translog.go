@@ -12,8 +12,8 @@ import (
 //go:embed statements/*.sql
 var files embed.FS
 
-// Translog reads the transparency logs of the streams, and keeps their signed tree heads. A Log
-// is safe for concurrent use.
+// Logs reads the transparency logs of the streams, and keeps their signed tree heads. Safe for
+// concurrent use.
 type Logs struct{ sql chsql.DB }
 
 // Of returns the transparency logs of a ledger.
