@@ -108,11 +108,12 @@ func (l *pipeline) readAll(ctx context.Context, next uint64, out chan<- part) er
 }
 
 // readBatch reads one batch, in parts, and returns the sequence after it. The batch ends at the
-// limit of messages, of bytes or of time, and before a message of another month or of other rules. In a fleet the limits are the stream's part, until the batch
-// takes a turn. A batch begins with a turn if the stream is known to be behind. The time limit does not
-// apply while the stream has more messages than the batch has taken; with a turn, while it has any. The
-// limit does not apply while an earlier batch is written, because a finished batch would only wait. Without
-// messages readBatch waits for a second.
+// limit of messages, of bytes or of time, and before a message of another month or of other rules.
+// In a fleet the limits are the stream's part, until the batch takes a turn. A batch begins with a
+// turn if the stream is known to be behind. The time limit does not apply while the stream has more
+// messages than the batch has taken; with a turn, while it has any. The limit does not apply while
+// an earlier batch is written, because a finished batch would only wait. Without messages readBatch
+// waits for a second.
 func (l *pipeline) readBatch(ctx context.Context, next uint64, out chan<- part) (uint64, error) {
 	full := streamio.Limits{
 		Messages: l.pace.of(l.config.BatchMessages, minBatchMessages), Bytes: l.pace.of(l.config.BatchBytes, minBatchBytes),

@@ -2,12 +2,13 @@ package capture
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/ctxledger/ctxledger/producer/capture/observe"
 	"github.com/ctxledger/ctxledger/schema"

@@ -137,8 +137,8 @@ func (s *Session) readBlock(r *Reader, model string, from *dialect.Block) seen {
 // Canonical returns the canonical bytes of a block. A block that has none, because a member
 // occurs twice, is its own.
 func Canonical(raw []byte) []byte {
-	if canonical, err := canonical.Block(raw); err == nil {
-		return canonical
+	if text, err := canonical.Block(raw); err == nil {
+		return text
 	}
 	return raw
 }
