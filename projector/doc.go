@@ -44,7 +44,8 @@
 //	writer.go           journal, rows, commit
 //
 // recovery.go, verify.go, walkback.go and settle.go hold the steps of a start. siblings.go tells the
-// projectors of other streams of a redaction.
+// projectors of other streams of a redaction. fleet.go runs the projectors of all streams in one process
+// and gives them turns. retry.go says which errors end a projector, and health.go has its state for probes.
 //
 // A batch ends where the month of the stream's time ends, because an insert is atomic only
 // within one partition.

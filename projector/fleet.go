@@ -19,8 +19,8 @@ import (
 // Fleet projects the streams of events. A Fleet projects as many of them at a time as this
 // process's share. Several processes with a Fleet share the streams and take over the streams
 // of a process that ends. After a regular stop the takeover is immediate, and after a crash it
-// takes a second or two. A process that hangs loses its leases by their expiry, 10 s. No process coordinates the others; see roster. With
-// one stream a Fleet is one [Projector].
+// takes a second or two. A process that hangs loses its leases by their expiry, 10 s. No process
+// coordinates the others; see roster. With one stream a Fleet is one [Projector].
 //
 //	each stream:  wait for the lease, while below the share  ◀──┐
 //	              project  ──▶ lost, or above the share  ───────┘

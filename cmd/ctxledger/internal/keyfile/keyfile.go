@@ -1,5 +1,6 @@
-// Package keyfile keeps the key rings of tenants in a data folder. Each tenant has one file,
-// which only its owner can read, or which root lets a group read.
+// Package keyfile keeps the key rings of tenants in a data folder, and the ring of the ledger, which
+// signs the heads of the log. Each ring has one file, which only its owner can read, or which root
+// lets a group read.
 package keyfile
 
 import (
