@@ -87,6 +87,9 @@ func checkSession(t *testing.T, bus *bustest.Bus, out []byte) {
 // TestPipInstalls installs the Python SDK as a user does, without a network.
 func TestPipInstalls(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("installs a package: run without -short")
+	}
 	l, dir := languages[1], t.TempDir()
 	cmd := l.command(t, "vectors")
 	if err := exec.Command(cmd.Path, "-m", "pip", "--version").Run(); err != nil {
