@@ -13,8 +13,8 @@
 //	compose/                         images, volumes, health checks
 //	cluster/try/                     a cluster with replicas and a script that kills its servers; not run
 //
-// The folders embedded/, examples/, kubernetes/ and grafana/ are for other set-ups and for watching; see
-// README.md. CAPACITY.md says how many machines, and RUNBOOK.md what to do about an alert.
+// README.md says what is in embedded/, examples/, kubernetes/ and grafana/. CAPACITY.md says how many
+// machines an installation needs, and RUNBOOK.md what to do about an alert.
 //
 // `ctxledger deploy` prints these files or writes them to a folder, see [Server.Write].
 // deploy/embedded runs its ClickHouse with the same files. The tests of this package load all

@@ -6,7 +6,7 @@ package canonical
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -38,10 +38,11 @@ func Block(block []byte) ([]byte, error) {
 	return text, nil
 }
 
-var errBlock = fmt.Errorf("read a block: want one JSON value without a member that occurs twice; send the block as it stands in the request")
+var errBlock = errors.New("read a block: want one JSON value without a member that occurs twice; send the block as it stands in the request")
 
 // Sum returns the SHA-256 of the block's canonical bytes. A bare hash reveals content of low
-// entropy. Facts hold its keyed digest instead, see schema.Key. Errors: those of [Block].
+// entropy. Facts hold its keyed digest instead, see EqualityDigest of schema.Key. Errors: those of
+// [Block].
 func Sum(block []byte) (sum [sha256.Size]byte, err error) {
 	text, err := Block(block)
 	if err != nil {

@@ -3,7 +3,9 @@ package canonical
 import (
 	"bytes"
 	"encoding/hex"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,10 @@ func TestBlockForms(t *testing.T) {
 		if err != nil || !bytes.Equal(again, one) {
 			t.Fatalf("again: %s\n%s\n%v", one, again, err)
 		}
+		changed, err := Block(drawn.changed().write(t, true))
+		if err != nil || bytes.Equal(one, changed) {
+			t.Fatalf("with other content: %s\n%v", one, err)
+		}
 	})
 }
 
@@ -87,6 +93,16 @@ func drawBlock(t *rapid.T, depth int) drawn {
 		d.in[name] = drawBlock(t, depth-1)
 	}
 	return d
+}
+
+// changed returns the block with other content.
+func (d drawn) changed() drawn {
+	if d.in == nil {
+		return drawn{text: d.text + "x"}
+	}
+	in := maps.Clone(d.in)
+	in["changed"] = drawn{text: "x"}
+	return drawn{names: append(slices.Clone(d.names), "changed"), in: in}
 }
 
 // write encodes the block, shuffled and with cache marks if marked is set.
