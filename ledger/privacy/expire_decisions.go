@@ -56,7 +56,7 @@ func (l Tables) Heavy(ctx context.Context, limits map[string]uint64, visit func(
 		}
 	}
 	params := chsql.Params{"tenants": chsql.Texts(tenants), "limits": chsql.Numbers(bytes), "limit": chsql.Number(limits[""]), "kept": chsql.Texts(keptContent())}
-	for row := range l.sql.Rows(ctx, "heavy_tenants", params) {
+	for row := range l.sql.Rows(ctx, "tenants_over_limit", params) {
 		var tenant string
 		var before time.Time
 		if err := row.Scan(&tenant, &before); err != nil {
