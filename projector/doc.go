@@ -43,7 +43,7 @@
 //	commit_protocol.go  the steps of a batch
 //	writer.go           journal, rows, commit
 //
-// recovery.go, verify.go, walkback.go and unfinished_range.go hold the steps of a start. siblings.go tells the
+// recovery.go, verify.go, lacking_rows.go and unfinished_range.go are the steps of a start. siblings.go tells the
 // projectors of other streams of a redaction. fleet.go runs the projectors of all streams in one process
 // and gives them turns. retry.go says which errors end a projector, and health.go has its state for probes.
 //

@@ -42,13 +42,6 @@ func (s Server) Make(ctx context.Context, l *ledger.Ledger, scope pack.Scope, ta
 	return nil
 }
 
-// uploadLimits bound what an uploaded pack may hold. A larger one is for the command.
-func uploadLimits() *pack.Limits {
-	l := pack.DefaultLimits()
-	l.FileSize, l.TotalSize = 512<<20, 1<<30
-	return &l
-}
-
 // Verify is [site.Packs.Verify].
 func (s Server) Verify(ctx context.Context, path, key, tenant string) (*verify.Report, error) {
 	options := verify.Options{Limits: uploadLimits()}
