@@ -62,13 +62,12 @@
 // New rules therefore leave recorded events unchanged: a rebuild gives the same tables, the
 // transparency log has the same root, and packs verify.
 //
-// [streamio.EnsureRules] sets the first sequence of a version, under the lease. This
-// sequence lies above the last commit and the journal. streamio/rules.go describes the format,
-// and the case of metadata that contradicts the commits. lease/older_version.go excludes
-// older projectors.
+// [streamio.EnsureRules] sets the first sequence of a version, under the lease. This sequence lies
+// above the last commit and the journal. streamio/rules_metadata.go describes the format, and the
+// case of metadata that contradicts the commits. lease/older_version.go excludes older projectors.
 //
-// By the newest version, [ledger.SubjectRules], the subject on which NATS delivered an event
-// names its owner, because permissions apply to subjects:
+// Since [ledger.SubjectRules] the subject on which NATS delivered an event names its owner, because
+// permissions apply to subjects:
 //
 //	tenant differs                          quarantined as tenant_mismatch
 //	runtime, bucket, object or verb differs quarantined as subject_mismatch
