@@ -63,12 +63,6 @@ func OtherStreams() []Stream {
 // LastingSubject returns the subject of the copies in [LastingStream] of one stream of events.
 func LastingSubject(stream string) string { return "ctx.lasting." + stream }
 
-// LastingTypes returns the facts that never leave an installation: what may not come back, and what
-// was erased. Retention copies them to [LastingStream] before their messages leave a stream.
-func LastingTypes() []Type {
-	return []Type{TypeRedactionApplied, TypeRedactionRevoked, TypeErasureApplied}
-}
-
 // Partitions is the number of event streams: a power of two from 1 to 256. All events of a
 // session are in the same stream, chosen by its bucket; see [Bucket]. The number is fixed when
 // the streams are created. The server knows it: with several streams, each stream has it in its

@@ -228,10 +228,6 @@ func subjectMismatch(pointer string, want Subject) *Violation {
 
 func quoted(s string) string { return `"` + Clip(s) + `"` }
 
-// OperatorTypes returns the facts that only the operator of an installation publishes. They are
-// statements about the ledger itself. Accounts of tenants may not publish on their subjects.
-func OperatorTypes() []Type { return []Type{TypeErasureApplied, TypeRedactionRevoked} }
-
 // OperatorSubjects returns the subjects of [OperatorTypes] for every runtime and bucket of a
 // tenant. The tenant "*" means all tenants.
 func OperatorSubjects(tenant string) []string {

@@ -106,6 +106,16 @@ func Types() []Type {
 	return types
 }
 
+// OperatorTypes returns the facts that only the operator of an installation publishes. They are
+// statements about the ledger itself. Accounts of tenants may not publish on their subjects.
+func OperatorTypes() []Type { return []Type{TypeErasureApplied, TypeRedactionRevoked} }
+
+// LastingTypes returns the facts that never leave an installation: what may not come back, and what
+// was erased. Retention copies them to [LastingStream] before their messages leave a stream.
+func LastingTypes() []Type {
+	return []Type{TypeRedactionApplied, TypeRedactionRevoked, TypeErasureApplied}
+}
+
 const cloudEventsPrefix = "dev.ctxledger."
 
 // CloudEventsType returns the CloudEvents type attribute, such as

@@ -1,6 +1,6 @@
 // Package gateway takes CloudEvents over HTTP and stores them in JetStream.
 //
-//	POST /v1/events ──▶ guard ──▶ body ──▶ read ──▶ publish.Judge ──▶ JetStream ──▶ verdicts
+//	POST /v1/events ──▶ guard ──▶ body ──▶ read ──▶ publish.CheckIncoming ──▶ JetStream ──▶ verdicts
 //
 // [Handler] speaks the CloudEvents HTTP protocol binding 1.0.2 in all three modes:
 //

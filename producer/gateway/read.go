@@ -115,7 +115,7 @@ func judge(e *schema.Event, found schema.Violations, tenant string, now time.Tim
 		j.violations = schema.Violations{v}
 		return j
 	}
-	j.message, j.violations = publish.Judge(e, now)
+	j.message, j.violations = publish.CheckIncoming(e, now)
 	return j
 }
 

@@ -130,7 +130,7 @@ func (p *publication) line(ctx context.Context, n int, text []byte, err error) e
 
 // send hands an event on. Input that comes faster than the stream takes it waits.
 func (p *publication) send(ctx context.Context, e *schema.Event) error {
-	message, violations := publish.Judge(e, time.Now())
+	message, violations := publish.CheckIncoming(e, time.Now())
 	if len(violations) > 0 {
 		return violations
 	}

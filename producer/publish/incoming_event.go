@@ -10,6 +10,22 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
+// MaxDocument is the size limit of one event in the JSON format, in bytes. It leaves room for
+// the attributes and for escapes around data of the default limit.
+const MaxDocument = 8 * schema.MaxEventBytes
+
+// MaxAhead is the time by which an event may be ahead of this machine's clock.
+const MaxAhead = time.Hour
+
+// maxHeaderBytes is the size limit of a message's headers. JetStream refuses headers of more
+// than 65,535 bytes; a batch and a random message id need some of them.
+const maxHeaderBytes = 65_535 - 512
+
+// DocumentTooLarge returns the violation of a document above [MaxDocument].
+func DocumentTooLarge() *schema.Violation {
+	return &schema.Violation{Code: schema.CodeTooLarge, Found: fmt.Sprintf("an event of more than %d bytes", MaxDocument), Fix: "refer to content instead of holding it"}
+}
+
 // ReadDocument reads one event in the JSON format. The event is nil or incomplete if there is
 // a violation. The event's data aliases the document.
 func ReadDocument(document []byte) (*schema.Event, schema.Violations) {
@@ -20,11 +36,11 @@ func ReadDocument(document []byte) (*schema.Event, schema.Violations) {
 	return e, ViolationsOf(err)
 }
 
-// Judge checks an event as every door of ctxledger for foreign events does, and returns its
-// message. Judge adds two rules to those of [schema.Validate]: the event's time is at most
+// CheckIncoming checks an event as every door of ctxledger for foreign events does, and returns its
+// message. CheckIncoming adds two rules to those of [schema.Validate]: the event's time is at most
 // [MaxAhead] after now, and the message's headers fit into JetStream's limit. Without a
 // violation, the stream accepts the event.
-func Judge(e *schema.Event, now time.Time) (schema.Message, schema.Violations) {
+func CheckIncoming(e *schema.Event, now time.Time) (schema.Message, schema.Violations) {
 	_, found := schema.Validate(e)
 	if ahead := e.Time.Sub(now); ahead > MaxAhead {
 		found = append(found, &schema.Violation{
