@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/internal/ledgertest"
 	"github.com/ctxledger/ctxledger/ledger/read"
 )
@@ -26,5 +27,39 @@ func TestOutcomesCountEachMessageOnce(t *testing.T) {
 	want := read.Outcomes{Events: rows["events"], Duplicates: rows["duplicates"], Quarantined: rows["quarantine"]}
 	if got, err := read.Of(l).Outcomes(t.Context(), b.Incarnation, b.First, b.Last); err != nil || got != want {
 		t.Errorf("outcomes %+v, %v; want %+v", got, err, want)
+	}
+}
+
+// TestEventRowsAreCommitted: rows of a range count with its commit, because other tables can lack rows
+// before that. Pages of a session read again when the number changes.
+func TestEventRowsAreCommitted(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.Open(t)
+	first := ledgertest.Batch(t, uuid.New(), 1)
+	rows := func() uint64 {
+		n, err := read.Of(l).EventRows(t.Context(), "", "sess-7f3a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	each := uint64(0)
+	for i, b := range []*ledger.Batch{first, ledgertest.Batch(t, first.Incarnation, first.Last+1)} {
+		before := rows()
+		if err := l.WriteRows(t.Context(), b, 1); err != nil {
+			t.Fatal(err)
+		}
+		if n := rows(); n != before {
+			t.Errorf("%d rows before the commit, want %d", n, before)
+		}
+		if err := l.Commit(t.Context(), b, 1); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			each = rows()
+		}
+		if n := rows(); n == 0 || n != before+each {
+			t.Errorf("%d rows after the commit, and %d before", n, before)
+		}
 	}
 }

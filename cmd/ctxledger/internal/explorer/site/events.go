@@ -45,14 +45,15 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	end := time.NewTimer(s.pace.ending)
 	defer end.Stop()
-	seen, _ := strconv.ParseUint(r.URL.Query().Get("events"), 10, 64)
+	seen, err := strconv.ParseUint(r.URL.Query().Get("events"), 10, 64)
+	known := err == nil
 	for access.Still(r.Context()) {
 		text := ":\n\n"
 		if n := s.shared.events(r.Context(), s.open, place); n != 0 && n != seen {
-			if seen != 0 {
+			if known {
 				text = fmt.Sprintf("event: change\ndata: %d\n\n", n)
 			}
-			seen = n
+			seen, known = n, true
 		}
 		if err := out.SetWriteDeadline(time.Now().Add(s.pace.write)); err != nil {
 			return
