@@ -26,15 +26,19 @@ func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last
 }
 
 // EventRows returns the number of rows that the ledger has of a session's events, in one tenant or, with
-// "", in all. Rows of a range count once it is committed, because then all tables have its rows. The number
-// changes with each new fact, and costs a tenth of the row of the query sessions. A row that is stored twice
-// counts twice until ClickHouse merges it.
+// "", in all. Rows of a range count once it is committed, because then all tables have its rows; a tenant's reader
+// cannot see commits, and counts all rows. The number changes with each new fact, and costs a tenth of the row of
+// the query sessions. A row that is stored twice counts twice until ClickHouse merges it.
 func (l Reader) EventRows(ctx context.Context, tenant, session string) (uint64, error) {
 	var counted []struct {
 		N uint64 `ch:"n"`
 	}
+	name := "event_rows"
+	if chsql.IsReaderDatabase(l.sql.Database) {
+		name = "stored_event_rows"
+	}
 	parameters := map[string]string{"tenant": tenant, "session": session}
-	if err := l.Select(ctx, &counted, l.sql.Text("event_rows"), parameters, DefaultLimits()); err != nil {
+	if err := l.Select(ctx, &counted, l.sql.Text(name), parameters, DefaultLimits()); err != nil {
 		return 0, fmt.Errorf("count the events of a session: %w", err)
 	}
 	return counted[0].N, nil
