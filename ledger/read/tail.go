@@ -26,8 +26,8 @@ func (l Reader) Outcomes(ctx context.Context, incarnation uuid.UUID, first, last
 }
 
 // EventRows returns the number of rows that the ledger has of a session's events, in one tenant or, with
-// "", in all. Rows of a range count once it is committed, because then all tables have its rows; a tenant's reader
-// cannot see commits, and counts all rows. The number changes with each new fact, and costs a tenth of the row of
+// "", in all. Rows of a range count once it is committed, because then all tables have its rows. A tenant's reader
+// cannot see commits and counts all rows. The number changes with each new fact, and costs a tenth of the row of
 // the query sessions. A row that is stored twice counts twice until ClickHouse merges it.
 func (l Reader) EventRows(ctx context.Context, tenant, session string) (uint64, error) {
 	var counted []struct {

@@ -1,5 +1,6 @@
 -- How many rows the table of events has of a session, without those of a range that is not committed: other
--- tables can still lack rows of such a range. Only the newest incarnation can have one.
+-- tables can still lack rows of such a range. Rows of the newest incarnation are tested: to find the last
+-- commits of several reads all commits.
 WITH
 (
     SELECT argMax(incarnation, recorded_at)

@@ -25,9 +25,10 @@ type pace struct {
 var defaultPace = pace{lookEvery, 5 * time.Second, 10 * time.Minute}
 
 // follow sends an event each time a session has new events. It has their number. The address has the
-// number that the page knows, so that no event between page and stream is missed. A comment every look
-// keeps the connection open. The comments of a stream fit into the buffers of a connection for hours,
-// so its end, too, frees the place of a browser that stopped reading.
+// number that the page knows, so that no event between page and stream is missed. Without a number, or with
+// 0, the stream begins with an event if the session has any. A comment every look keeps the connection open.
+// The comments of a stream fit into the buffers of a connection for hours, so its end, too, frees the place
+// of a browser that stopped reading.
 func (s *site) follow(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.streams <- struct{}{}:
@@ -45,15 +46,11 @@ func (s *site) follow(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	end := time.NewTimer(s.pace.ending)
 	defer end.Stop()
-	seen, err := strconv.ParseUint(r.URL.Query().Get("events"), 10, 64)
-	known := err == nil
+	seen, _ := strconv.ParseUint(r.URL.Query().Get("events"), 10, 64)
 	for access.Still(r.Context()) {
 		text := ":\n\n"
 		if n := s.shared.events(r.Context(), s.open, place); n != 0 && n != seen {
-			if known {
-				text = fmt.Sprintf("event: change\ndata: %d\n\n", n)
-			}
-			seen, known = n, true
+			text, seen = fmt.Sprintf("event: change\ndata: %d\n\n", n), n
 		}
 		if err := out.SetWriteDeadline(time.Now().Add(s.pace.write)); err != nil {
 			return
