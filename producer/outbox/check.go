@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
 )
 
 // Layout of a bbolt page, in the machine's byte order.
@@ -44,9 +45,9 @@ func parseTree(page []byte) (tree, error) {
 
 // check walks the pages of a bbolt file in bbolt's way. bbolt would crash or loop on a
 // damaged page. Each page is within the file and has its own number. No page is used twice,
-// and no free page is in use. All entries are within their page, keys are in order, and a page
-// begins with the key that its branch has. The
-// check ignores the meaning of the values.
+// and every page is either in use or free. All entries are within their page, keys are in
+// order, and a page begins with the key that its branch has. The check ignores the meaning
+// of the values.
 type check struct {
 	file io.ReaderAt
 	tree tree
@@ -192,7 +193,7 @@ func (c *check) bucket(value []byte) error {
 	return c.page(0, value, span{})
 }
 
-// free checks the list of free pages.
+// free checks the list of free pages. Each page is in use or free: another page was lost with its entries.
 func (c *check) free() error {
 	id := c.tree.freelist
 	page, err := c.read(id)
@@ -216,6 +217,9 @@ func (c *check) free() error {
 			return fmt.Errorf("page %d is free, but it is in use or beyond the end of the file", free)
 		}
 		c.used[free] = true
+	}
+	if lost := slices.Index(c.used, false); lost >= 0 {
+		return fmt.Errorf("page %d is neither in use nor free", lost)
 	}
 	return nil
 }

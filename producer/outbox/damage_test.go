@@ -59,7 +59,7 @@ func drain(o *Outbox) (list [][]schema.Message, err error) {
 	}
 }
 
-// flip is a change of one bit of a file.
+// flip is a change of one bit of a file, or of several bits of one byte.
 type flip struct {
 	at  int
 	bit byte
@@ -91,9 +91,38 @@ func firstKeys(image []byte) (list []flip) {
 	return list
 }
 
+// pageNumbers returns changes of each number that a branch has of a page below it, and that a bucket has of
+// its first page: to the number of each other page.
+func pageNumbers(image []byte) (list []flip) {
+	pages := len(image) / pageBytes
+	for id := range pages {
+		page := image[id*pageBytes:][:pageBytes]
+		flags, count := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
+		if binary.NativeEndian.Uint64(page) != uint64(id) || flags != branchPage && flags != leafPage {
+			continue
+		}
+		for i := range count {
+			at := pageHeader + i*elementSize
+			if e, ok := parseEntry(flags, page[at:]); flags == branchPage {
+				at += 8
+			} else if ok && e.bucket {
+				at += int(binary.NativeEndian.Uint32(page[at+4:])) + len(e.key)
+			} else {
+				continue
+			}
+			for other := range pages {
+				if number := binary.NativeEndian.Uint64(page[at:]); number != 0 && number != uint64(other) {
+					list = append(list, flip{id*pageBytes + at, byte(number) ^ byte(other)})
+				}
+			}
+		}
+	}
+	return list
+}
+
 const pageBytes = 4096
 
-// TestBitFlips changes one bit. The outbox then returns the written batches or ErrDamaged. The outbox
+// TestBitFlips changes one bit, or one number of a page. The outbox then returns the written batches or ErrDamaged. The outbox
 // never panics and never returns other batches.
 func TestBitFlips(t *testing.T) {
 	t.Parallel()
@@ -108,6 +137,10 @@ func TestBitFlips(t *testing.T) {
 	// in the branch, the first write lost batches, never ended or panicked, depending on the free pages.
 	if refused, _ := flipEach(t, firstKeys); refused != 1 {
 		t.Errorf("%d files with another first key in a branch were refused, want that of the branch in use", refused)
+	}
+	// With the number of a page below it, a bucket loses the other pages.
+	if refused, _ := flipEach(t, pageNumbers); refused == 0 {
+		t.Error("no file with another number of a page was refused")
 	}
 }
 
@@ -143,9 +176,9 @@ func flipEach(t *testing.T, changes func(image []byte) []flip) (refused, detecte
 		case errors.Is(err, ErrDamaged):
 			detected++
 		case err != nil:
-			t.Fatalf("bit %d of byte %d: %v", f.bit, f.at, err)
+			t.Fatalf("bits %08b of byte %d: %v", f.bit, f.at, err)
 		default:
-			t.Fatalf("bit %d of byte %d gave %d batches, not %d", f.bit, f.at, len(got), len(want))
+			t.Fatalf("bits %08b of byte %d gave %d batches, not %d", f.bit, f.at, len(got), len(want))
 		}
 	}
 	return refused, detected
