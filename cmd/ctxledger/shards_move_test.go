@@ -341,6 +341,10 @@ func (m *moves) asks(ctx context.Context) {
 		default:
 			m.right.Add(1)
 		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second): // a question takes a second of the processors
+		}
 	}
 }
 
