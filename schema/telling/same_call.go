@@ -32,7 +32,8 @@ func (c Call) log() (source string, slice bool) {
 // The record of the whole log counts, else one that has the whole call, else the one that begins first.
 // A slice that was rewritten can have other IDs. The telling that counts then has the record that counts.
 // A call without counts at the end of one log is the call that may have begun before another log, if
-// no other call is between them.
+// no other call is between them. If records with its ID have counts, and another record tells those instead,
+// that one tells the call, too.
 func Elsewhere(calls []Call) []int {
 	instead, totals := make([]int, len(calls)), make(map[string][]int)
 	for i, c := range calls {
@@ -49,12 +50,17 @@ func Elsewhere(calls []Call) []int {
 	}
 	wholeElsewhere(calls, instead)
 	bareElsewhere(calls, instead)
-	known := make(map[string]bool)
-	for _, c := range calls {
-		known[c.ID] = known[c.ID] || c.Known
+	known := make(map[string]int) // a record with the tokens of the ID, if possible one that counts
+	for i, c := range calls {
+		if was, ok := known[c.ID]; c.Known && (!ok || instead[was] >= 0) {
+			known[c.ID] = i
+		}
 	}
 	for i, c := range calls {
-		if known[c.ID] {
+		if j, ok := known[c.ID]; ok {
+			if other := instead[j]; other >= 0 && !c.Known && calls[other].ID != c.ID {
+				instead[i] = other
+			}
 			continue
 		}
 		for j, rest := range calls {

@@ -3,6 +3,7 @@ package telling
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestElsewhere: of the records of a call one counts.
@@ -31,6 +32,14 @@ func TestElsewhere(t *testing.T) {
 		"one source has both": {[]Call{{Source: whole, ID: "x", Output: 5, Bare: true}, {Source: whole, ID: "x", Output: 5}}, "[-1 -1]"},
 		"revision 2 did not tell slices of OpenHands": {[]Call{
 			{Source: ImportSource + "openhands:s:from:b;r3;bare;0a", ID: "x"}, {Source: ImportSource + "openhands:s;r2;bare;0a", ID: "x"},
+		}, "[-1 -1]"},
+		"the log ends before the counts, and two slices with them overlap": {[]Call{
+			{Source: whole, ID: "x", Output: -1},
+			{Source: slice, ID: "x", At: time.Unix(1, 0), Total: "9", Known: true, Begun: true, Output: 5},
+			{Source: ImportSource + "codex:s:from:c;r3;bare;0a", ID: "y", Total: "9", Known: true, Begun: true, Output: 5},
+		}, "[2 2 -1]"},
+		"the log ends before the counts": {[]Call{
+			{Source: whole, ID: "x", Output: -1}, {Source: slice, ID: "x", Total: "9", Known: true, Begun: true, Output: 5},
 		}, "[-1 -1]"},
 		"other logs": {[]Call{{Source: slice, ID: "x", Total: "9"}, {Source: slice, ID: "y", Total: "8"}}, "[-1 -1]"},
 	} {
