@@ -228,7 +228,14 @@ func compareSlices(t rapid.TB, lines []string, parts []rolloutSlice) {
 			}
 		}
 	}
-	if !slices.ContainsFunc(parts, func(p rolloutSlice) bool { return overlaps(p, parts) }) {
+	began := make(map[time.Time]bool)
+	ordered := !slices.ContainsFunc(parts, func(p rolloutSlice) bool { return overlaps(p, parts) })
+	for _, part := range parts {
+		if at := timeOfLine(t, lines[part.from]); part.from > 0 {
+			ordered, began[at] = ordered && !began[at], true
+		}
+	}
+	if ordered {
 		told.checkOrder(t)
 	}
 	for from, next := range windows {

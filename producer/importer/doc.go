@@ -64,7 +64,8 @@
 // ids but not on positions: import the longest log. A log that begins in the middle of a session is a
 // slice: its events have a source that ends in :from: and its first record. Its positions and its
 // sequence begin at a number that grows with time. Several slices of one session can therefore be
-// imported, and their facts are in the order of the session.
+// imported, and their facts are in the order of the session, unless two slices begin in one millisecond
+// (Claude Code: in one second).
 // A slice of a Codex rollout without a session_meta is of the session that its file name holds. A slice
 // of an OpenHands conversation is of the session that the conversation's state names. Calls that this state
 // counts, and whose answers the log lacks, have a source that ends in :counts: and a name. Two
