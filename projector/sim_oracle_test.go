@@ -115,6 +115,7 @@ type reading struct {
 	doubtful map[decode.Identity]bool     // may have counted, according to a lost row
 	withheld [simSecrets]bool
 	perhaps  [simSecrets]bool // values that other streams withhold, and values of redactions without a row
+	gone     [simSecrets]bool // values of redactions that expired, and whose rows were removed with their range
 }
 
 func (v *verdict) begin(stream *simStream) *reading {
@@ -219,6 +220,12 @@ func (v *verdict) checkStream(stream *simStream) {
 			// result. Either the first message of its event was deleted by hand and its row is
 			// lost, or another stream's redaction has arrived.
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
+		case stream.purged[at] && within(v.tables.discarded, at) && c.secret >= 0 && r.gone[c.secret]:
+			// A redaction of the same range withheld its value. Both expired, and the rows of the
+			// range were removed, except those of messages with a withheld value.
+			if in[0] != "quarantine" {
+				v.breaks("message %d is in %v, want it in quarantine", at.seq, in)
+			}
 		case !slices.Contains(want, in[0]):
 			v.breaks("message %d is in %v, want it in %v", at.seq, in, want)
 		}
@@ -271,6 +278,9 @@ func (v *verdict) checkGone(stream *simStream, at simPlace, r *reading) {
 	case stream.removed[at]:
 		v.breaks("message %d was deleted by a projector and is in no table", at.seq)
 	case stream.purged[at]:
+		if within(v.tables.discarded, at) {
+			r.tell(v.all[at], &r.gone)
+		}
 		// A ledger without commits begins at the first message of the stream.
 		commits := v.tables.newest(stream.incarnation)
 		if len(commits) > 0 && at.seq > commits[len(commits)-1].First && !v.stoodFor(stream, at) {

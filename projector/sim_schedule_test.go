@@ -98,6 +98,8 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 		{23935, "", "a stream is made anew in the moment in which it is found to have lost messages"},
 		{60028, "", "a redaction of a stream that is gone withholds, and its row in events was lost"},
 		{36798, "", "the first message of a stream is deleted for its value, and its row in quarantine lost"},
+		{4833, "", "a redaction and a message with its value expire before their commit"},
+		{11520, "", "the same"},
 	} {
 		for _, what := range simulate(t, of.seed, func(s *schedule) { s.favour(strings.Split(of.favour, ",")...) }).broken {
 			t.Errorf("seed %d (%s): %s", of.seed, of.because, what)
