@@ -206,9 +206,10 @@ func (v *verdict) checkStream(stream *simStream) {
 		c := v.all[at]
 		want := r.want(v.all, at)
 		switch {
-		case stream.purged[at] && v.covered(at) == 0 && (v.journalLost || v.restored):
+		case (stream.purged[at] || stream.removed[at] && v.copies[at]) && v.covered(at) == 0 && (v.journalLost || v.restored):
 			// The message expired after a part of its rows was written, and the journal is
 			// lost. No message brings the other rows, and no commit confirms the written ones.
+			// The same holds for a message that was deleted for its value since an older copy.
 			r.doubtful[c.id] = true
 			r.tell(c, &r.perhaps)
 			continue
