@@ -54,6 +54,9 @@ type patterns struct {
 // and returns the patterns with the patterns of one more value. p does not change.
 func (p patterns) and(value int, secret string) patterns {
 	p.folded = append(p.folded, pattern{fold(secret), value, Verbatim})
+	if !utf8.ValidString(secret) { // another case of a character has other bytes
+		p.encoded = append(p.encoded, pattern{secret, value, Verbatim})
+	}
 	if len(secret) >= shortestEncoded/2 {
 		p.folded = append(p.folded, pattern{hex.EncodeToString([]byte(secret)), value, Hex})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ctxledger/ctxledger/producer/redact"
 	"pgregory.net/rapid"
@@ -167,6 +168,16 @@ func TestMaskedIsClean(t *testing.T) {
 	})
 }
 
+// TestMaskPartsOfRunes: a value that is not UTF-8 is found inside of runes, and those are masked as a whole.
+func TestMaskPartsOfRunes(t *testing.T) {
+	g := guard(t, "topsecret\xc3", "\xb8\xadsecret")
+	const in, want = `{"a":"x topsecretä 中SECRET"}`, `{"a":"x [redacted:pol:0] [redacted:pol:1]"}`
+	out, hits, err := g.MaskJSON([]byte(in))
+	if err != nil || string(out) != want || len(hits) != 2 {
+		t.Errorf("%s became %s with %+v (%v), want %s", in, out, hits, err, want)
+	}
+}
+
 func FuzzMaskJSON(f *testing.F) {
 	g := guard(f, "topsecret", `q"\`, "4711", "é+ ")
 	for _, s := range []string{`{"a":["topsecret",4711,{"":"q\"\\"}]}`, `"\u00e9%2B+"`, `{"topsecret":1,"topsecret":2}`, `[[],{}]`, `"\ud83d\ude00"`} {
@@ -193,6 +204,9 @@ func FuzzMask(f *testing.F) {
 	f.Add("topsecret", "x TOPSECRET %74opsecret")
 	f.Add("]a", "topsecret]a")
 	f.Add("é", "\\u00e9%C3%A9É")
+	f.Add("\xb5", "BεJ")
+	f.Add("\xb8", "a中b")
+	f.Add("p\xc3", "päp\xc3")
 	f.Fuzz(func(t *testing.T, secret, text string) {
 		g, err := redact.New(redact.Withhold(secret, "p", "r"), redact.Withhold("topsecret", "p", "r"))
 		if err != nil {
@@ -201,6 +215,9 @@ func FuzzMask(f *testing.F) {
 		masked, hits := g.Mask(text)
 		if strings.Contains(text, secret) && len(hits) == 0 && !strings.Contains("[redacted:p]", secret) {
 			t.Fatalf("%q is not found in %q", secret, text)
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(masked) {
+			t.Fatalf("%q became %q without %q", text, masked, secret)
 		}
 		for _, h := range hits {
 			if h.Start < 0 || h.Start >= h.End || h.End > len(text) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ctxledger/ctxledger/schema"
 )
@@ -141,16 +142,41 @@ func (h *held) scan(hits []Hit, text string, v view, x *index, searched string, 
 	x.scan(searched, func(p pattern, start int) {
 		from, to := span(start, start+len(p.text))
 		if k, ok := last[p]; ok && from < hits[k].End {
-			hits[k].End = max(hits[k].End, to)
+			hits[k].End = max(hits[k].End, runeEnd(text, to))
 			return
 		}
 		if last == nil {
 			last = map[pattern]int{}
 		}
 		last[p] = len(hits)
-		hits = append(hits, h.hit(text, v, p, from, to))
+		hit := h.hit(text, v, p, from, to)
+		hit.Start, hit.End = runeStart(text, from), runeEnd(text, to)
+		hits = append(hits, hit)
 	})
 	return hits
+}
+
+// runeStart returns the start of the rune that position i is inside of, or i. A value that is not UTF-8 can
+// begin and end inside of a rune of the text, which is replaced as a whole.
+func runeStart(text string, i int) int {
+	for start := i; start < len(text) && start > i-utf8.UTFMax && start >= 0; start-- {
+		if utf8.RuneStart(text[start]) {
+			if _, n := utf8.DecodeRuneInString(text[start:]); start+n > i {
+				return start
+			}
+			break
+		}
+	}
+	return i
+}
+
+// runeEnd returns the end of the rune that position i is inside of, or i.
+func runeEnd(text string, i int) int {
+	if start := runeStart(text, i); start < i {
+		_, n := utf8.DecodeRuneInString(text[start:])
+		return start + n
+	}
+	return i
 }
 
 func (h *held) hit(text string, v view, p pattern, start, end int) Hit {
