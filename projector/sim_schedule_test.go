@@ -100,6 +100,7 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 		{36798, "", "the first message of a stream is deleted for its value, and its row in quarantine lost"},
 		{4833, "", "a redaction and a message with its value expire before their commit"},
 		{11520, "", "the same"},
+		{53309, "", "a suspended writer writes a row of a message that is refused since"},
 		{40013, "", "a message is deleted for its value, and a backup has its uncommitted row in events"},
 	} {
 		for _, what := range simulate(t, of.seed, func(s *schedule) { s.favour(strings.Split(of.favour, ",")...) }).broken {
