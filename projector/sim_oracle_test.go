@@ -206,7 +206,7 @@ func (v *verdict) checkStream(stream *simStream) {
 		c := v.all[at]
 		want := r.want(v.all, at)
 		switch {
-		case (stream.purged[at] || stream.removed[at] && v.copies[at]) && v.covered(at) == 0 && (v.journalLost || v.restored):
+		case v.covered(at) == 0 && (stream.purged[at] && (v.journalLost || v.restored) || stream.removed[at] && v.copies[at] && v.restored):
 			// The message expired after a part of its rows was written, and the journal is
 			// lost. No message brings the other rows, and no commit confirms the written ones.
 			// The same holds for a message that was deleted for its value since an older copy.
@@ -252,7 +252,7 @@ func (v *verdict) checkRows(stream *simStream, at simPlace, c *simContent, r *re
 			// another stream now withholds its value.
 			continue
 		}
-		if !want && within(v.tables.fenceless, at) {
+		if !want && v.final["quarantine"][at] && c.secret >= 0 && within(v.tables.fenceless, at) {
 			continue // as in checkUndone: here the message came to be refused after its range was discarded
 		}
 		if v.final[table][at] != want {

@@ -110,8 +110,9 @@ func pageNumbers(image []byte) (list []flip) {
 			} else {
 				continue
 			}
+			number := binary.NativeEndian.Uint64(page[at:])
 			for other := range pages {
-				if number := binary.NativeEndian.Uint64(page[at:]); number != 0 && number != uint64(other) {
+				if number != 0 && number != uint64(other) {
 					list = append(list, flip{id*pageBytes + at, byte(number) ^ byte(other)})
 				}
 			}
@@ -122,8 +123,8 @@ func pageNumbers(image []byte) (list []flip) {
 
 const pageBytes = 4096
 
-// TestBitFlips changes one bit, or one number of a page. The outbox then returns the written batches or ErrDamaged. The outbox
-// never panics and never returns other batches.
+// TestBitFlips changes one bit, or one number of a page. The outbox then returns the written batches or
+// ErrDamaged. The outbox never panics and never returns other batches.
 func TestBitFlips(t *testing.T) {
 	t.Parallel()
 	n := 3000

@@ -170,11 +170,19 @@ func TestMaskedIsClean(t *testing.T) {
 
 // TestMaskPartsOfRunes: a value that is not UTF-8 is found inside of runes, and those are masked as a whole.
 func TestMaskPartsOfRunes(t *testing.T) {
-	g := guard(t, "topsecret\xc3", "\xb8\xadsecret")
-	const in, want = `{"a":"x topsecretä 中SECRET"}`, `{"a":"x [redacted:pol:0] [redacted:pol:1]"}`
-	out, hits, err := g.MaskJSON([]byte(in))
-	if err != nil || string(out) != want || len(hits) != 2 {
-		t.Errorf("%s became %s with %+v (%v), want %s", in, out, hits, err, want)
+	g := guard(t, "topsecret\xce", "\xb5secret", "\xb8\xadsecret")
+	for in, want := range map[string]string{
+		"x topsecretε y": "x [redacted:pol:0] y",
+		"x εsecret y":    "x [redacted:pol:1] y",
+		"x 中SECRET y":    "x [redacted:pol:2] y",
+	} {
+		if out, hits := g.Mask(in); out != want || len(hits) != 1 {
+			t.Errorf("%s became %s with %+v, want %s", in, out, hits, want)
+		}
+		in, want = `{"a":"`+in+`"}`, `{"a":"`+want+`"}`
+		if out, hits, err := g.MaskJSON([]byte(in)); err != nil || string(out) != want || len(hits) != 1 {
+			t.Errorf("%s became %s with %+v (%v), want %s", in, out, hits, err, want)
+		}
 	}
 }
 

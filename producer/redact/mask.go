@@ -159,12 +159,9 @@ func (h *held) scan(hits []Hit, text string, v view, x *index, searched string, 
 // runeStart returns the start of the rune that position i is inside of, or i. A value that is not UTF-8 can
 // begin and end inside of a rune of the text, which is replaced as a whole.
 func runeStart(text string, i int) int {
-	for start := i; start < len(text) && start > i-utf8.UTFMax && start >= 0; start-- {
-		if utf8.RuneStart(text[start]) {
-			if _, n := utf8.DecodeRuneInString(text[start:]); start+n > i {
-				return start
-			}
-			break
+	for n := 1; n < utf8.UTFMax && n <= i && i < len(text); n++ {
+		if _, size := utf8.DecodeRuneInString(text[i-n:]); size > n {
+			return i - n
 		}
 	}
 	return i
