@@ -118,8 +118,10 @@ func TestTenantsAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := zeta.Conn().Flush(); err != nil {
-		t.Fatal(err)
+	for _, watching := range []jetstream.JetStream{admin, zeta} {
+		if err := watching.Conn().Flush(); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	if err := store(t, acme, fmt.Sprintf(factOf, "acme")); err != nil {
