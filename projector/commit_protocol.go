@@ -31,6 +31,7 @@ import (
 //	           │  journal   write the range to the lease entry
 //	           │  copy      copy quarantined messages to their stream
 //	           │  write     insert one block for each table, with tokens
+//	           │  check     check again: the tables may have been replaced during the write
 //	           │  commit    insert the row of commits
 //	           └─ clear     delete messages with withheld values from the stream
 //
@@ -103,7 +104,7 @@ func (rc *recovery) recover(ctx context.Context) error {
 	})
 }
 
-// write takes a batch through the states of follow, from check to clear.
+// write takes a batch through the states of follow, from the first check to clear.
 func (w *writer) write(ctx context.Context, b batch) error {
 	b.rows.Epoch = w.lease.Epoch()
 	return w.finish(ctx, b, []steps.Step{
@@ -120,6 +121,7 @@ func (w *writer) finish(ctx context.Context, b batch, before []steps.Step) (err 
 	err = w.walk(ctx, append(before,
 		steps.Step{Verb: "publish to quarantine", Do: func(ctx context.Context) error { return w.quarantine(ctx, b.quarantined) }},
 		steps.Step{Verb: "write", Do: func(ctx context.Context) error { return w.insert(ctx, b.rows) }},
+		w.checkStep(),
 		steps.Step{Verb: "commit", Do: func(ctx context.Context) error { return w.commit(ctx, b) }},
 		steps.Step{Verb: "delete reintroduced values", Do: func(ctx context.Context) error { return w.deleteWithheld(ctx, reintroduced(b.quarantined)) }},
 	))

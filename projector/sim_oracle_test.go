@@ -136,6 +136,13 @@ func (v *verdict) begin(stream *simStream) *reading {
 			r.tell(v.all[at], &r.perhaps)
 		}
 	}
+	for at := range v.lost["events"] {
+		// The first message of an event was in a stream that is gone, and events is an older copy:
+		// the next message of that event takes its place. Its row in duplicates remains.
+		if !slices.ContainsFunc(v.streams, func(s *simStream) bool { return s.incarnation == at.incarnation }) {
+			r.doubtful[v.all[at].id] = true
+		}
+	}
 	for at, c := range v.all {
 		// Another partition was created again: its uncommitted rows remain until its projector
 		// removes them.

@@ -101,6 +101,8 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 		{4833, "", "a redaction and a message with its value expire before their commit"},
 		{11520, "", "the same"},
 		{53309, "", "a suspended writer writes a row of a message that is refused since"},
+		{64239, "", "the first message of an event was in a stream that is gone, and its row was lost"},
+		{80172, "", "a ledger is replaced by an older copy between the check of a batch and its commit"},
 		{40013, "", "a message is deleted for its value, and a backup has its uncommitted row in events"},
 	} {
 		for _, what := range simulate(t, of.seed, func(s *schedule) { s.favour(strings.Split(of.favour, ",")...) }).broken {

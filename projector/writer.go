@@ -81,7 +81,7 @@ func (w *writer) commitAgain(ctx context.Context, b *ledger.Batch) error {
 	return w.store.Commit(ctx, b, w.lease.Epoch())
 }
 
-// checkStep runs before every batch, and periodically between batches.
+// checkStep runs before every batch and before its commit, and periodically between batches.
 func (w *writer) checkStep() steps.Step {
 	return steps.Step{Verb: "look at the checkpoint", Do: w.checkAfterPause}
 }
