@@ -3,19 +3,15 @@
 package main
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
+	"embed"
 
-	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/root"
 )
 
-func main() {
-	embedded.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal ends in order, a second one immediately
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+// sources are the files that the demo's agent reads: this program's own. They are here because
+// only files below the folder of a package can be embedded.
+//
+//go:embed *.go internal
+var sources embed.FS
+
+func main() { root.Main(sources) }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
 )
 
 // notRun are the lines of the README's shell blocks that its test does not run, with the
@@ -24,19 +25,10 @@ var notRun = map[string]string{
 	"go test ./...":               "this test is a part of it",
 }
 
-func readRepository(t *testing.T, path ...string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // readmeBlocks are the README's blocks of a language, in order.
 func readmeBlocks(t *testing.T, language string) (blocks []string) {
 	t.Helper()
-	for i, rest := range strings.Split(readRepository(t, "README.md"), "```"+language+"\n") {
+	for i, rest := range strings.Split(clitest.ReadRepository(t, "README.md"), "```"+language+"\n") {
 		block, _, closed := strings.Cut(rest, "```")
 		if i > 0 && closed {
 			blocks = append(blocks, block)
@@ -57,7 +49,7 @@ func readmeBlock(t *testing.T, language string) string {
 
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	if n := strings.Count(readRepository(t, "README.md"), "\n"); n > 150 {
+	if n := strings.Count(clitest.ReadRepository(t, "README.md"), "\n"); n > 150 {
 		t.Errorf("the README has %d lines, more than 150", n)
 	}
 }
@@ -67,7 +59,7 @@ func TestReadmeIsShort(t *testing.T) {
 // TypeScript. Then the ledger has the sealed turn of each program.
 func TestReadmeRuns(t *testing.T) {
 	t.Parallel()
-	needEngine(t)
+	clitest.NeedEngine(t)
 	work := newReadmeUser(t)
 	var lines []string
 	for _, block := range readmeBlocks(t, "sh") {
@@ -93,11 +85,11 @@ func TestReadmeRuns(t *testing.T) {
 	work.write(t, "hello.py", readmeBlock(t, "python"))
 	work.write(t, "hello.mjs", readmeBlock(t, "ts")) // it has no types, so that Node.js runs it
 	for i, program := range []string{"node hello.mjs", "python3 hello.py"} {
-		sdk := sdkFolders[i]
-		if _, err := exec.LookPath(sdk.interpreter); err != nil {
-			skip(t, err.Error())
+		sdk := clitest.SDKFolders[i]
+		if _, err := exec.LookPath(sdk.Interpreter); err != nil {
+			clitest.Skip(t, err.Error())
 		}
-		if err := os.CopyFS(filepath.Join(work.module, sdk.to), os.DirFS(sdkPath(sdk.from))); err != nil {
+		if err := os.CopyFS(filepath.Join(work.module, sdk.To), os.DirFS(clitest.SDKPath(sdk.From))); err != nil {
 			t.Fatal(err)
 		}
 		if out := work.run(t, "sh", "-e", "-c", `eval "$(ctxledger connect env --show-secrets)"; `+program); out != "stream\n" {
@@ -107,8 +99,8 @@ func TestReadmeRuns(t *testing.T) {
 	const want = "s_42 turn_7|s_43 turn_8|s_44 turn_9"
 	asked := []string{"query", "-o", "json", "--data", work.data, "--sql", `SELECT arrayStringConcat(arraySort(groupArray(concat(session_id, ' ', turn_id))), '|') AS found
 		FROM events WHERE session_id LIKE 's\\_4%' AND event_type = 'context.envelope.created'`}
-	for end := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
-		stdout, stderr, code := ctxledger(t, asked...)
+	for end := time.Now().Add(clitest.StartPatience); ; time.Sleep(50 * time.Millisecond) {
+		stdout, stderr, code := clitest.Run(t, asked...)
 		if code == cli.ExitDone && strings.Contains(stdout, `"`+want+`"`) {
 			break
 		}
@@ -129,7 +121,7 @@ func newReadmeUser(t *testing.T) readmeUser {
 	home := t.TempDir()
 	u := readmeUser{home: home, module: filepath.Join(home, "hello"), data: filepath.Join(home, ".local", "share", "ctxledger")}
 	for from, to := range map[string]string{"claude-code": ".claude/projects/p", "codex": ".codex/sessions"} {
-		if err := os.CopyFS(filepath.Join(home, to), os.DirFS(shared(t, "transcripts", from))); err != nil {
+		if err := os.CopyFS(filepath.Join(home, to), os.DirFS(clitest.Shared(t, "transcripts", from))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +135,7 @@ func newReadmeUser(t *testing.T) readmeUser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	library, err := fetchEngine()
+	library, err := clitest.FetchEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +153,9 @@ func newReadmeUser(t *testing.T) readmeUser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod := strings.Replace(readRepository(t, "go.mod"), "module "+module, "module hello", 1)
+	mod := strings.Replace(clitest.ReadRepository(t, "go.mod"), "module "+module, "module hello", 1)
 	u.write(t, "go.mod", mod+"\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+repository+"\n")
-	u.write(t, "go.sum", readRepository(t, "go.sum"))
+	u.write(t, "go.sum", clitest.ReadRepository(t, "go.sum"))
 	program := readmeBlock(t, "go")
 	if formatted, err := format.Source([]byte(program)); err != nil || string(formatted) != program {
 		t.Errorf("the README's Go program is not as gofmt writes it: %v\n%s", err, formatted)
@@ -182,7 +174,7 @@ func (u readmeUser) write(t *testing.T, name, text string) {
 // run runs a program in the user's module and returns its standard output.
 func (u readmeUser) run(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), clitest.StartPatience)
 	defer cancel()
 	var stderr strings.Builder
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -197,15 +189,15 @@ func (u readmeUser) run(t *testing.T, args ...string) string {
 // up runs `ctxledger up` until the test ends, and returns when it is ready.
 func (u readmeUser) up(t *testing.T) {
 	t.Helper()
-	p := command("up")
+	p := clitest.Command("up")
 	p.Dir, p.Env = u.module, u.env
 	r, w := io.Pipe()
 	p.Stdout = w
-	p.begin(t)
+	p.Begin(t)
 	t.Cleanup(func() { // a killed instance would leave its engine, which writes into the folder that the test removes
 		_ = p.Process.Signal(os.Interrupt)
 		select {
-		case <-p.done:
+		case <-p.Done:
 		case <-time.After(time.Minute):
 			t.Error("up does not end")
 		}
@@ -221,9 +213,9 @@ func (u readmeUser) up(t *testing.T) {
 		if !ok {
 			t.Fatal("up did not print that it is ready")
 		}
-	case <-p.done:
-		t.Fatalf("up ended: %s", &p.stderr)
-	case <-time.After(startPatience):
+	case <-p.Done:
+		t.Fatalf("up ended: %s", &p.Messages)
+	case <-time.After(clitest.StartPatience):
 		t.Fatal("up is not ready")
 	}
 }
@@ -248,15 +240,15 @@ func TestQuickStartIsTheReadmes(t *testing.T) {
 	for _, line := range tenLines(t) {
 		want += "//" + line + "\n"
 	}
-	if !strings.Contains(readRepository(t, "producer", "doc.go"), want) {
+	if !strings.Contains(clitest.ReadRepository(t, "producer", "doc.go"), want) {
 		t.Errorf("producer/doc.go does not have the README's ten lines:\n%s", want)
 	}
 }
 
 func TestReadmeNamesEveryDirectDependency(t *testing.T) {
 	t.Parallel()
-	readme := readRepository(t, "README.md")
-	for line := range strings.Lines(readRepository(t, "go.mod")) {
+	readme := clitest.ReadRepository(t, "README.md")
+	for line := range strings.Lines(clitest.ReadRepository(t, "go.mod")) {
 		fields := strings.Fields(line)
 		if len(fields) != 2 || !strings.Contains(fields[0], "/") || fields[0] == "module" {
 			continue // not a direct requirement

@@ -15,10 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/serve"
 )
 
 // TestScripts runs the command line as a shell does. Beside testscript's own
@@ -43,9 +45,9 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		params = testscript.Params{Files: withoutServers}
 	} else {
-		needEngine(t)
+		clitest.NeedEngine(t)
 		var err error
-		if library, err = fetchEngine(); err != nil {
+		if library, err = clitest.FetchEngine(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +81,7 @@ var withoutServers = []string{
 }
 
 // running is the `up` of a script.
-type running struct{ program *program }
+type running struct{ program *clitest.Program }
 
 func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
@@ -116,7 +118,7 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 
 func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 	data := ts.Getenv("CTXLEDGER_DATA")
-	p := command(slices.Concat([]string{"up", "--json"}, anyPorts, args)...)
+	p := clitest.Command(slices.Concat([]string{"up", "--json"}, clitest.AnyPorts, args)...)
 	p.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "CTXLEDGER_CACHE", "CTXLEDGER_DATA", "TMPDIR"} {
 		p.Env = append(p.Env, name+"="+ts.Getenv(name))
@@ -127,15 +129,15 @@ func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(p.Start())
 	go func() {
 		_ = p.Wait()
-		close(p.done)
+		close(p.Done)
 	}()
 	ts.Value("running").(*running).program = p
 	ts.Defer(func() {
 		_ = p.Process.Signal(syscall.SIGTERM)
-		<-p.done
+		<-p.Done
 	})
 	var found serve.UpAddresses
-	for deadline := time.Now().Add(startPatience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.StartPatience); ; time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(out.Name())
 		ts.Check(err)
 		if strings.HasSuffix(string(text), "\n") {
@@ -143,7 +145,7 @@ func scriptUp(ts *testscript.TestScript, _ bool, args []string) {
 			break
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("up on %s is not ready: %s", data, &p.stderr)
+			ts.Fatalf("up on %s is not ready: %s", data, &p.Messages)
 		}
 	}
 	ts.Setenv("NATS", found.NATSURL)
@@ -158,12 +160,12 @@ func scriptDown(ts *testscript.TestScript, _ bool, args []string) {
 	p := ts.Value("running").(*running).program
 	ts.Check(p.Process.Signal(signal))
 	select {
-	case <-p.done:
+	case <-p.Done:
 	case <-time.After(20 * time.Second):
 		ts.Fatalf("up still runs 20 seconds after %s", signal)
 	}
 	if code := p.ProcessState.ExitCode(); code != cli.ExitDone {
-		ts.Fatalf("up ended with %d: %s", code, &p.stderr)
+		ts.Fatalf("up ended with %d: %s", code, &p.Messages)
 	}
 	text, err := exec.Command("pgrep", "-f", "--", ts.Getenv("CTXLEDGER_DATA")).Output()
 	if err == nil {

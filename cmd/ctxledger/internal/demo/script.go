@@ -73,7 +73,7 @@ func script(files fs.FS) (*exampleagent.Script, error) {
 	all = all[:min(mostRead, len(all))]
 	return &exampleagent.Script{Replies: slices.Concat(
 		// A file is missing.
-		reading("internal/cli/exit.go", "root.go", "docs/exit-codes.md"),
+		reading("internal/cli/exit.go", "internal/cli/root/root.go", "docs/exit-codes.md"),
 		saying("exit.go has them: 0 done, 1 failed, 2 usage, 3 refused, 4 a verification said no, 5 unreachable; root.go prints them in the help."),
 
 		// A file holds a secret, and the model repeats it. The model never saw the secret, so

@@ -1,0 +1,11 @@
+package wire_test
+
+import (
+	"testing"
+
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+)
+
+func TestMain(m *testing.M) {
+	clitest.Main(m, map[string]func(){"talker": talker, "streamer": streamer})
+}
