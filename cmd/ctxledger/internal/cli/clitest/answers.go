@@ -20,6 +20,7 @@ type Answers struct {
 	Boundaries []map[string]any `json:"boundaries"`
 }
 
+// ExpectedAnswers reads the counted answers to the transcripts, by the id of the session.
 func ExpectedAnswers(t *testing.T) map[string]Answers {
 	t.Helper()
 	text, err := os.ReadFile(Shared(t, "transcripts", "expected.json"))
@@ -80,6 +81,7 @@ func answersOf(t *testing.T, data, session string) Answers {
 	return got
 }
 
+// Pick returns some values of a row.
 func Pick(row map[string]any, names ...string) map[string]any {
 	picked := make(map[string]any)
 	for _, name := range names {

@@ -83,7 +83,7 @@ func Shared(t testing.TB, path ...string) string {
 	return filepath.Join(append([]string{root}, path...)...)
 }
 
-// A program is one `ctxledger` in a process of its own: this test binary,
+// A Program is one `ctxledger` in a process of its own: this test binary,
 // executed again.
 type Program struct {
 	*exec.Cmd
@@ -140,6 +140,7 @@ func awaitEngine(t *testing.T, data string) {
 	}
 }
 
+// Ended reports whether it has ended.
 func (p *Program) Ended() bool {
 	select {
 	case <-p.Done:

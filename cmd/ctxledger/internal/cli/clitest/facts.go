@@ -49,6 +49,7 @@ func PublishItems(t *testing.T, data string, from, to int) {
 	}
 }
 
+// OneEvent is a line with one event, for publish.
 const OneEvent = `{"specversion":"1.0","id":"e-1","source":"urn:test","type":"dev.ctxledger.context.item.added.v1","subject":"i-1",` +
 	`"time":"2026-01-02T03:04:05Z","sessionid":"s-1","sequence":"000000000001",` +
 	`"data":{"schema_version":"0.1.0","event_type":"context.item.added","item_id":"i-1","context_kind":"file_excerpt"}}` + "\n"

@@ -28,6 +28,7 @@ func Certify(t *testing.T, certificate, key string) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// FreeAddress returns an address that no server listens on.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := serve.ListenStatus("127.0.0.1:0")

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/status"
 )
 
+// Readyz asks whether a server is ready.
 func Readyz(t *testing.T, url string) (code int, body status.Readiness) {
 	t.Helper()
 	response, err := http.Get(url)
@@ -23,6 +24,7 @@ func Readyz(t *testing.T, url string) (code int, body status.Readiness) {
 	return response.StatusCode, body
 }
 
+// Password returns the password in an address.
 func Password(t *testing.T, address string) string {
 	t.Helper()
 	u, err := cli.ParseAddress(address)

@@ -43,6 +43,7 @@ type TextRig struct {
 	JS               jetstream.JetStream
 }
 
+// NewTextRig starts a ledger that stores texts.
 func NewTextRig(t *testing.T) *TextRig {
 	t.Helper()
 	r := &TextRig{T: t, Data: t.TempDir(), Logs: t.TempDir(), Text: strings.Repeat("The fox lived in Rotterdam. ", 7315) + "The end."}
@@ -59,6 +60,7 @@ func NewTextRig(t *testing.T) *TextRig {
 	return r
 }
 
+// Must runs a command that succeeds, and returns all that it prints.
 func (r *TextRig) Must(args ...string) string {
 	r.Helper()
 	stdout, stderr, code := Run(r.T, append(args, "--data", r.Data)...)
@@ -68,6 +70,7 @@ func (r *TextRig) Must(args ...string) string {
 	return stdout + stderr
 }
 
+// Window prints the window of the turn of a session.
 func (r *TextRig) Window(session string, more ...string) string {
 	r.Helper()
 	return r.Must(append([]string{"window", "--turn", "u-2", "--session", session, "--text"}, more...)...)

@@ -29,6 +29,7 @@ func (f *FollowerText) String() string {
 	return f.text.String()
 }
 
+// Must ends the test with an error.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
