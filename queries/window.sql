@@ -103,10 +103,7 @@ told AS
 -- assembly that holds blocks of its window, and the first position that it does not hold. The last is the own one.
 (
     SELECT (
-        arrayLast(
-            x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5) AND {attempt_id:String} IN ('', x.10), list
-        ) AS c,
-        arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list) AS p,
+        c, p,
         arrayMap(
             x -> arrayFlatten(
                 arrayMap(
@@ -122,20 +119,32 @@ told AS
                         range(1, 64),
                         [(a, a, toInt64(1000000001))]),
                     x.9)),
-            [c, p]) AS members)
+            [c, p]))
     FROM
     (
-        SELECT arraySort(
-            groupArray(
-                (
-                    at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
-                    arrayDistinct(
-                        arrayMap(
-                            a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
-                    attempt, said))
-        ) AS list,
-        arraySort(l -> l.4, groupArrayArray(based)) AS links
-        FROM told
+        SELECT c, links, arrayLast(x -> x.1 < c.1 AND x.2 = c.2 AND x.4 = c.4 AND x.6 = c.6, list) AS p
+        FROM
+        (
+            SELECT
+                list, links,
+                arrayLast(
+                    x -> x.3 = {turn_id:String} AND {call_id:String} IN ('', x.5) AND {attempt_id:String} IN ('', x.10),
+                    list) AS c
+            FROM
+            (
+                SELECT arraySort(
+                    groupArray(
+                        (
+                            at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
+                            arrayDistinct(
+                                arrayMap(
+                                    a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
+                            attempt, said))
+                ) AS list,
+                arraySort(l -> l.4, groupArrayArray(based)) AS links
+                FROM told
+            )
+        )
     )
 ) AS chosen,
 -- The elisions of the thread, and the ranges of its item log that summaries had replaced.
