@@ -5,7 +5,8 @@
 -- rows are the part of the item log that the call's window was built from. Entries that a summary had
 -- already replaced are left out.
 -- The query reads the tables themselves, each once by its key. The server would need more time to plan the
--- view turn_window.
+-- view turn_window. Each step of the chosen call is a subquery of its own, because the server plans an
+-- expression once for each use.
 --
 -- Parameters:
 --   tenant      String  id    = ''      only this tenant; '' means all tenants
@@ -138,7 +139,8 @@ told AS
                             at, owner, turn, thread, call, if(lineage = '', thread, lineage), begin, end,
                             arrayDistinct(
                                 arrayMap(
-                                    a -> a.2, arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
+                                    a -> a.2,
+                                    arrayFilter(a -> NOT arrayExists(b -> b.1 = a.1 AND b.3 > a.3, made), made))),
                             attempt, said))
                 ) AS list,
                 arraySort(l -> l.4, groupArrayArray(based)) AS links
