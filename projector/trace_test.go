@@ -90,7 +90,7 @@ func TestSpansOfABatch(t *testing.T) {
 	slices.Sort(children)
 	want := []string{
 		"build", "commit", "commit/insert into commits", "decode", "delete reintroduced values", "fetch", "journal",
-		"look at the checkpoint", "look up identities",
+		"look at the checkpoint", "look at the checkpoint", "look up identities",
 		"publish to quarantine", "write", "write/insert into events", "write/insert into log_hashes", "write/insert into log_items",
 	}
 	if batch == nil || batch.name != "project batch" || !slices.Equal(children, want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
@@ -192,4 +195,29 @@ func scriptOccupy(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { l.Close() })
 	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// scriptRaw publishes what `ctxledger publish` would refuse.
+func scriptRaw(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: raw SUBJECT FILE")
+	}
+	nc, err := nats.Connect(ts.Getenv("NATS"))
+	ts.Check(err)
+	defer nc.Close()
+	_, err = nc.Request(args[0], []byte(ts.ReadFile(args[1])), 5*time.Second)
+	ts.Check(err)
+}
+
+// scriptSQL changes the tables as only a mishap would.
+func scriptSQL(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sql STATEMENT")
+	}
+	options, err := clickhouse.ParseDSN(ts.Getenv("CLICKHOUSE"))
+	ts.Check(err)
+	conn, err := clickhouse.Open(options)
+	ts.Check(err)
+	defer conn.Close()
+	ts.Check(conn.Exec(context.Background(), args[0]))
 }

@@ -160,7 +160,7 @@ func (c *laggingConsumer) lag(info *jetstream.ConsumerInfo) *jetstream.ConsumerI
 	}
 	c.empty--
 	none := *info
-	none.NumPending = 0
+	none.NumPending, none.Delivered.Consumer = 0, 0
 	return &none
 }
 

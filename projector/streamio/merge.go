@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // merge returns the next message from the server or from the absent messages. If the server
@@ -69,18 +67,12 @@ func (r *Reader) addLater(ctx context.Context, before, next uint64) error {
 
 // mergeEnd returns the first absent message, if no message is in transit from the server.
 func (r *Reader) mergeEnd(ctx context.Context) (*Message, error) {
-	info, err := r.consumer.Info(context.WithoutCancel(ctx))
-	if err != nil || !r.received(info) {
+	if received, err := r.received(context.WithoutCancel(ctx)); err != nil || !received {
 		return nil, errNoMessage
 	}
 	m := r.gone[0].stood(r.at)
 	r.gone = r.gone[1:]
 	return m, nil
-}
-
-// received reports whether all messages of the server have arrived.
-func (r *Reader) received(info *jetstream.ConsumerInfo) bool {
-	return info.NumPending == 0 && info.Delivered.Consumer == r.delivered
 }
 
 func BySequence(a, b *Message) int { return cmp.Compare(a.Position.StreamSeq, b.Position.StreamSeq) }

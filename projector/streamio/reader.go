@@ -125,11 +125,25 @@ func (r *Reader) receive(ctx context.Context) (*Message, error) {
 
 // Level reports whether all messages of the stream have been read.
 func (r *Reader) Level(ctx context.Context) (bool, error) {
+	received, err := r.received(ctx)
+	return r.next == nil && r.held == nil && len(r.gone) == 0 && received, err
+}
+
+// received reports whether all messages of the server have arrived. In a cluster a replica may serve the reader
+// that lags behind the leader. The messages of the leader count.
+func (r *Reader) received(ctx context.Context) (bool, error) {
 	info, err := r.consumer.Info(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read the consumer's state: %w", err)
 	}
-	return r.next == nil && r.held == nil && len(r.gone) == 0 && r.received(info), nil
+	if info.NumPending > 0 || info.Delivered.Consumer != r.delivered {
+		return false, nil
+	}
+	end, err := endOf(ctx, r.source.Stream, Selection{})
+	if err != nil {
+		return false, fmt.Errorf("read the last message of the stream: %w", err)
+	}
+	return r.last >= end, nil
 }
 
 // Check returns an error after repeated calls without a message. The server may have lost the

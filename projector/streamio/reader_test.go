@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -58,6 +59,48 @@ func TestReaderNoticesLostMessages(t *testing.T) {
 	}
 	if err := in.Check(t.Context()); !errors.Is(err, ErrUndelivered) {
 		t.Errorf("waits for messages that will not arrive: %v", err)
+	}
+}
+
+// TestReaderOfAReplicaThatLags: a reader is not level with a replica that has fewer messages than the leader. A
+// deleted message at the end of the stream does not keep it from being level, and an absent message waits for
+// those before it.
+func TestReaderOfAReplicaThatLags(t *testing.T) {
+	t.Parallel()
+	js := emptyServer(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := EnsureStreams(t.Context(), js)
+	must(err)
+	for i := range 6 {
+		_, err := js.Publish(t.Context(), "ctx.v1.acme.runtime.bucket.turn.started", []byte{byte(i)})
+		must(err)
+	}
+	stream, id, err := OpenStream(t.Context(), js, schema.EventStream)
+	must(err)
+	must(stream.DeleteMsg(t.Context(), 6))
+	source := &Source{Stream: laggingStream{stream, 2}, Incarnation: id}
+	in, err := source.NewReader(t.Context(), 1)
+	must(err)
+	t.Cleanup(in.Close)
+	if level, err := in.Level(t.Context()); err != nil || level {
+		t.Errorf("before any message the reader is level: %v, %v", level, err)
+	}
+	messages, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20, Linger: time.Second}, 10*time.Second)
+	if level, levelErr := in.Level(t.Context()); len(messages) != 5 || err != nil || !level || levelErr != nil {
+		t.Errorf("read %d, %v; level %v, %v", len(messages), err, level, levelErr)
+	}
+	source.Absent = []*Message{{Erased: new(ErasedLeaf), Position: ledger.Position{Incarnation: id, StreamSeq: 6}}}
+	list, err := source.ReadRange(t.Context(), 1, 6, 6)
+	must(err)
+	for i, m := range list {
+		if len(list) != 6 || m.Position.StreamSeq != uint64(i+1) {
+			t.Errorf("message %d of %d has sequence %d", i+1, len(list), m.Position.StreamSeq)
+		}
 	}
 }
 
