@@ -84,8 +84,8 @@ func TestRestoreOfIncrementalBackups(t *testing.T) {
 	f.awaitLevel()
 	early := f.erasure()
 	early.Steps = failingAt("delete")
-	if _, err := early.Run(t.Context()); err == nil {
-		t.Fatal("the erasure was not interrupted")
+	if _, err := early.Run(t.Context()); !errors.Is(err, errPlanned) {
+		t.Fatal("the erasure ended with", err)
 	}
 	f.awaitLevel()
 	f.must(stop())
@@ -126,8 +126,8 @@ func TestRestoreOfIncrementalBackups(t *testing.T) {
 	g := newFixture(t)
 	r := g.restore(second)
 	r.Steps = failingAt("project")
-	if _, err := r.Run(t.Context()); err == nil {
-		t.Fatal("the restore was not interrupted")
+	if _, err := r.Run(t.Context()); !errors.Is(err, errPlanned) {
+		t.Fatal("the restore ended with", err)
 	}
 	for name, text := range g.messages() {
 		if text != messages[name] {
@@ -412,8 +412,8 @@ func TestIncrementalBackupOfTwoStreams(t *testing.T) {
 			g := begin(t)
 			r := g.restore(last)
 			r.Steps = failingAt("project")
-			if _, err := r.Run(t.Context()); err == nil {
-				t.Fatal("the restore was not interrupted")
+			if _, err := r.Run(t.Context()); !errors.Is(err, errPlanned) {
+				t.Fatal("the restore ended with", err)
 			}
 			for name, text := range g.messages() {
 				if text != messages[name] {
