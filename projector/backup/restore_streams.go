@@ -1,9 +1,7 @@
 package backup
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/nats-io/jsm.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/projector/signing"
@@ -96,13 +92,9 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 			}
 		}
 	}
-	manager, err := jsm.New(w.JetStream.Conn(), jsm.WithTimeout(time.Minute))
-	if err != nil {
-		return err
-	}
 	for _, s := range missing {
 		w.restored = w.restored || s.HoldsEvents()
-		if err := w.restoreStream(ctx, manager, s); err != nil {
+		if err := w.restoreStream(ctx, s); err != nil {
 			return fmt.Errorf("restore stream %s: %w", s.Name, err)
 		}
 	}
@@ -126,7 +118,7 @@ func (w *restoring) restoreStreams(ctx context.Context) error {
 
 // restoreStream restores a stream from its copies in the chain. A stream of events is closed: after an
 // interruption it lacks messages, and no other message must take their sequences.
-func (w *restoring) restoreStream(ctx context.Context, manager *jsm.Manager, s Stream) error {
+func (w *restoring) restoreStream(ctx context.Context, s Stream) error {
 	copies := w.chain.copies(s.Name)
 	config, err := copies.config(s.Name)
 	if errors.Is(err, fs.ErrNotExist) { // an installation of an earlier version
@@ -138,28 +130,25 @@ func (w *restoring) restoreStream(ctx context.Context, manager *jsm.Manager, s S
 	if s.HoldsEvents() {
 		config.Subjects = []string{closedSubject(s.Name)}
 	}
-	meta, err := json.Marshal(map[string]any{"config": config})
-	if err != nil {
-		return err
-	}
 	messages, total, err := copies.messages(s.Name)
 	if err != nil {
 		return err
 	}
-	sent := &counted{ReadCloser: messages, told: w.Progress, step: "restoring stream " + s.Name, total: total}
-	state, err := manager.RestoreSnapshotFromBuffer(ctx, s.Name, sent, io.NopCloser(bytes.NewReader(meta)))
+	defer messages.Close()
+	sent := &counted{Reader: messages, told: w.Progress, step: "restoring stream " + s.Name, total: total}
+	last, err := sendStream(ctx, w.JetStream.Conn(), config, sent)
 	if err != nil {
 		return errors.Join(err, sent.failed)
 	}
-	if state.LastSeq != s.Last {
-		return fmt.Errorf("%w: the stream ends at sequence %d, the manifest names %d", ErrChanged, state.LastSeq, s.Last)
+	if last != s.Last {
+		return fmt.Errorf("%w: the stream ends at sequence %d, the manifest names %d", ErrChanged, last, s.Last)
 	}
 	return nil
 }
 
 // counted tells the progress of a read.
 type counted struct {
-	io.ReadCloser
+	io.Reader
 	told        Progress
 	step        string
 	done, total int64
@@ -167,7 +156,7 @@ type counted struct {
 }
 
 func (c *counted) Read(p []byte) (n int, err error) {
-	n, err = c.ReadCloser.Read(p)
+	n, err = c.Reader.Read(p)
 	c.done += int64(n)
 	c.told.tell(c.step, c.done, c.total)
 	if err != nil && !errors.Is(err, io.EOF) {
