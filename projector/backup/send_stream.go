@@ -82,17 +82,19 @@ func read(answer []byte, to interface{ ToError() error }) error {
 func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, patience time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var nobody error // takes the request so far
 	for {
 		answer, err := nc.RequestWithContext(ctx, subject, data)
 		if err == nil {
 			return answer.Data, nil
 		}
 		if !errors.Is(err, nats.ErrNoResponders) {
-			return nil, err
+			return nil, errors.Join(nobody, err)
 		}
+		nobody = err
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(err, context.Cause(ctx))
+			return nil, errors.Join(nobody, context.Cause(ctx))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

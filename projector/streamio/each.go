@@ -82,6 +82,12 @@ func endOf(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, e
 	if stream.CachedInfo().Config.Replicas < 2 {
 		return 0, nil
 	}
+	if s.After > 0 {
+		info, err := stream.Info(ctx)
+		if err != nil || info.State.LastSeq <= s.After {
+			return 0, err
+		}
+	}
 	// NATS answers > with the last sequence only, which may be deleted. All subjects have several tokens.
 	last, err := stream.GetLastMsgForSubject(ctx, cmp.Or(s.Subject, "*.>")) // of the leader, because the streams allow no direct reads
 	switch {

@@ -139,11 +139,11 @@ func (r *Reader) received(ctx context.Context) (bool, error) {
 	if info.NumPending > 0 || info.Delivered.Consumer != r.delivered {
 		return false, nil
 	}
-	end, err := endOf(ctx, r.source.Stream, Selection{})
+	end, err := endOf(ctx, r.source.Stream, Selection{After: r.last})
 	if err != nil {
-		return false, fmt.Errorf("read the last message of the stream: %w", err)
+		return false, fmt.Errorf("read the end of the stream: %w", err)
 	}
-	return r.last >= end, nil
+	return end == 0, nil
 }
 
 // Check returns an error after repeated calls without a message. The server may have lost the
