@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/jsm.go/api"
@@ -26,40 +27,26 @@ const (
 // jsm.go sends each part once. In a cluster the server of the connection may not know yet which server takes the
 // parts, and then the restore ends: nobody gets the first part. sendStream sends that part again.
 func sendStream(ctx context.Context, nc *nats.Conn, config api.StreamConfig, messages io.Reader) (last uint64, err error) {
+	request := api.JSApiStreamRestoreRequest{Config: config}
+	begin := nats.NewMsg(fmt.Sprintf(api.JSApiStreamRestoreT, config.Name))
+	if level, _ := api.RequiredApiLevel(request); level > 0 {
+		begin.Header.Set(api.JSRequiredApiLevel, strconv.Itoa(level))
+	}
+	if begin.Data, err = json.Marshal(request); err != nil {
+		return 0, err
+	}
+	answer, err := ask(ctx, nc, begin, partPatience)
+	if err != nil {
+		return 0, err
+	}
 	var begun api.JSApiStreamRestoreResponse
-	request, err := json.Marshal(map[string]any{"config": config})
-	if err != nil {
-		return 0, err
-	}
-	answer, err := ask(ctx, nc, fmt.Sprintf(api.JSApiStreamRestoreT, config.Name), request, partPatience)
-	if err != nil {
-		return 0, err
-	}
 	if err := read(answer, &begun); err != nil {
 		return 0, err
 	}
-	part := make([]byte, partBytes)
-	for {
-		n, readErr := io.ReadFull(messages, part)
-		if n > 0 {
-			answer, err := ask(ctx, nc, begun.DeliverSubject, part[:n], partPatience)
-			if err != nil {
-				return 0, err
-			}
-			if len(answer) > 0 {
-				if err := read(answer, new(api.JSApiResponse)); err != nil {
-					return 0, err
-				}
-			}
-		}
-		if errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF) {
-			break
-		}
-		if readErr != nil {
-			return 0, readErr
-		}
+	if err := sendParts(ctx, nc, begun.DeliverSubject, messages); err != nil {
+		return 0, err
 	}
-	if answer, err = ask(ctx, nc, begun.DeliverSubject, nil, endPatience); err != nil {
+	if answer, err = ask(ctx, nc, nats.NewMsg(begun.DeliverSubject), endPatience); err != nil {
 		return 0, err
 	}
 	var done struct {
@@ -68,6 +55,29 @@ func sendStream(ctx context.Context, nc *nats.Conn, config api.StreamConfig, mes
 	}
 	err = read(answer, &done)
 	return done.State.LastSeq, err
+}
+
+// sendParts sends a snapshot up to its end.
+func sendParts(ctx context.Context, nc *nats.Conn, subject string, messages io.Reader) error {
+	part := make([]byte, partBytes)
+	for {
+		n, readErr := messages.Read(part)
+		if n > 0 {
+			answer, err := ask(ctx, nc, &nats.Msg{Subject: subject, Data: part[:n]}, partPatience)
+			if err == nil && len(answer) > 0 {
+				err = read(answer, new(api.JSApiResponse))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if readErr == io.EOF { // another error may wrap it
+			return nil
+		}
+		if readErr != nil {
+			return readErr
+		}
+	}
 }
 
 // read reads an answer of the API. The error may be the server's.
@@ -79,12 +89,12 @@ func read(answer []byte, to interface{ ToError() error }) error {
 }
 
 // ask sends a request until a server takes it.
-func ask(ctx context.Context, nc *nats.Conn, subject string, data []byte, patience time.Duration) ([]byte, error) {
+func ask(ctx context.Context, nc *nats.Conn, request *nats.Msg, patience time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var nobody error // takes the request so far
 	for {
-		answer, err := nc.RequestWithContext(ctx, subject, data)
+		answer, err := nc.RequestMsgWithContext(ctx, request)
 		if err == nil {
 			return answer.Data, nil
 		}

@@ -82,7 +82,7 @@ func endOf(ctx context.Context, stream jetstream.Stream, s Selection) (uint64, e
 	if stream.CachedInfo().Config.Replicas < 2 {
 		return 0, nil
 	}
-	if s.After > 0 {
+	if s.After > 0 { // where nothing follows, no message is needed
 		info, err := stream.Info(ctx)
 		if err != nil || info.State.LastSeq <= s.After {
 			return 0, err

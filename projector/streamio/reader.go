@@ -81,8 +81,8 @@ func (r *Reader) Close() {
 var (
 	// errNoMessage means that no message arrived within the wait.
 	errNoMessage = errors.New("no message")
-	// ErrUndelivered means that messages were lost in transit from the server.
-	ErrUndelivered = errors.New("the server delivered messages that did not arrive")
+	// ErrUndelivered means that messages were lost in transit from the server, or that a replica lags.
+	ErrUndelivered = errors.New("the stream has messages that did not arrive")
 	// errReplaced means that the stream was replaced after it was opened.
 	errReplaced = errors.New("the stream was created again")
 )

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,25 +14,36 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
+// eventsOn publishes n messages, and opens their stream.
+func eventsOn(t *testing.T, n int) (jetstream.Stream, uuid.UUID) {
+	t.Helper()
+	js := emptyServer(t)
+	if _, err := EnsureStreams(t.Context(), js); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if _, err := js.Publish(t.Context(), "ctx.v1.acme.runtime.bucket.turn.started", []byte{byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, id, err := OpenStream(t.Context(), js, schema.EventStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream, id
+}
+
 // Messages that the server delivered and the client never received must not count as deleted,
 // nor as the end of the stream.
 func TestReaderNoticesLostMessages(t *testing.T) {
 	t.Parallel()
-	js := emptyServer(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := EnsureStreams(t.Context(), js)
-	must(err)
-	for i := range 9 {
-		_, err := js.Publish(t.Context(), "ctx.v1.acme.runtime.bucket.turn.started", []byte{byte(i)})
-		must(err)
-	}
-	stream, id, err := OpenStream(t.Context(), js, schema.EventStream)
-	must(err)
+	stream, id := eventsOn(t, 9)
 	open := func() *Reader {
 		in, err := (&Source{Stream: stream, Incarnation: id}).NewReader(t.Context(), 1)
 		must(err)
@@ -67,39 +79,46 @@ func TestReaderNoticesLostMessages(t *testing.T) {
 // those before it.
 func TestReaderOfAReplicaThatLags(t *testing.T) {
 	t.Parallel()
-	js := emptyServer(t)
-	must := func(err error) {
-		t.Helper()
+	stream, id := eventsOn(t, 6)
+	if err := stream.DeleteMsg(t.Context(), 6); err != nil {
+		t.Fatal(err)
+	}
+	read := func(absent ...*Message) []*Message {
+		in, err := (&Source{Stream: laggingStream{stream, 2}, Incarnation: id, Absent: absent}).NewReader(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(in.Close)
+		if len(absent) > 0 {
+			if m, err := in.mergeEnd(t.Context()); !errors.Is(err, errNoMessage) {
+				t.Errorf("before any message the reader returns %v, %v", m, err)
+			}
+		} else if level, err := in.Level(t.Context()); err != nil || level {
+			t.Errorf("before any message the reader is level: %v, %v", level, err)
+		}
+		var messages []*Message
+		for level := false; !level; {
+			more, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20}, time.Second)
+			if err == nil {
+				messages = append(messages, more...)
+				level, err = in.Level(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return messages
 	}
-	_, err := EnsureStreams(t.Context(), js)
-	must(err)
-	for i := range 6 {
-		_, err := js.Publish(t.Context(), "ctx.v1.acme.runtime.bucket.turn.started", []byte{byte(i)})
-		must(err)
+	if list := read(); len(list) != 5 {
+		t.Errorf("read %d messages", len(list))
 	}
-	stream, id, err := OpenStream(t.Context(), js, schema.EventStream)
-	must(err)
-	must(stream.DeleteMsg(t.Context(), 6))
-	source := &Source{Stream: laggingStream{stream, 2}, Incarnation: id}
-	in, err := source.NewReader(t.Context(), 1)
-	must(err)
-	t.Cleanup(in.Close)
-	if level, err := in.Level(t.Context()); err != nil || level {
-		t.Errorf("before any message the reader is level: %v, %v", level, err)
+	list := read(&Message{Erased: new(ErasedLeaf), Position: ledger.Position{Incarnation: id, StreamSeq: 6}})
+	if len(list) != 6 {
+		t.Fatalf("with the absent one read %d messages", len(list))
 	}
-	messages, err := in.ReadBatch(t.Context(), Limits{Messages: 9, Bytes: 1 << 20, Linger: time.Second}, 10*time.Second)
-	if level, levelErr := in.Level(t.Context()); len(messages) != 5 || err != nil || !level || levelErr != nil {
-		t.Errorf("read %d, %v; level %v, %v", len(messages), err, level, levelErr)
-	}
-	source.Absent = []*Message{{Erased: new(ErasedLeaf), Position: ledger.Position{Incarnation: id, StreamSeq: 6}}}
-	list, err := source.ReadRange(t.Context(), 1, 6, 6)
-	must(err)
 	for i, m := range list {
-		if len(list) != 6 || m.Position.StreamSeq != uint64(i+1) {
-			t.Errorf("message %d of %d has sequence %d", i+1, len(list), m.Position.StreamSeq)
+		if m.Position.StreamSeq != uint64(i+1) {
+			t.Errorf("message %d has sequence %d", i+1, m.Position.StreamSeq)
 		}
 	}
 }
