@@ -99,14 +99,9 @@ func Get(t *testing.T, address string, header ...string) (*http.Response, string
 // Page returns the page of an address.
 func Page(t *testing.T, address string) string {
 	t.Helper()
-	answer, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
+	answer, text := Get(t, address)
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s answers %d: %s", address, answer.StatusCode, text)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s answers %d, %v: %s", address, answer.StatusCode, err, text)
-	}
-	return string(text)
+	return text
 }

@@ -3,15 +3,24 @@ package clitest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 )
 
+// repository is the folder of this repository: tests begin in the folder of their package. It is empty in a
+// program that a test starts elsewhere.
+var repository = func() string {
+	for dir, err := os.Getwd(); err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}()
+
 // Repository returns the path of a file of this repository.
 func Repository(path ...string) string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(append([]string{filepath.Dir(here), "..", "..", "..", "..", ".."}, path...)...)
+	return filepath.Join(append([]string{repository}, path...)...)
 }
 
 // ReadRepository returns the text of a file of this repository.

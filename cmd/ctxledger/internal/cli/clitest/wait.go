@@ -11,19 +11,19 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 )
 
-// FollowerText is what a running program has printed so far.
-type FollowerText struct {
+// Printed is what a running program has printed so far.
+type Printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (f *FollowerText) Write(p []byte) (int, error) {
+func (f *Printed) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.text.Write(p)
 }
 
-func (f *FollowerText) String() string {
+func (f *Printed) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.text.String()

@@ -124,7 +124,7 @@ func TestImportFollows(t *testing.T) {
 	data, folder := t.TempDir(), filepath.Join(t.TempDir(), "logs")
 	clitest.Up(t, data)
 	args := []string{"import", "auto", folder, "--follow", "--no-wait", "--tenant", "live", "--data", data}
-	out, said := new(clitest.FollowerText), new(clitest.FollowerText)
+	out, said := new(clitest.Printed), new(clitest.Printed)
 	begin := func() *clitest.Program {
 		p := clitest.Command(args...)
 		p.Stdout, p.Stderr = out, said
@@ -225,7 +225,7 @@ func TestFollowWaitsForTheStream(t *testing.T) {
 	add(t, log, line(0))
 	front := newFront(t, servers.Addresses().NATSURL)
 	p := clitest.Command("import", "claude-code", log, "--follow", "--no-wait", "--again", "--data", t.TempDir(), "-o", "json")
-	out, said := new(clitest.FollowerText), new(clitest.FollowerText)
+	out, said := new(clitest.Printed), new(clitest.Printed)
 	p.Stdout, p.Stderr = out, said
 	p.Env = append(os.Environ(), "CTXLEDGER_NATS_URL="+front.url)
 	p.Begin(t)

@@ -79,9 +79,9 @@ func (r *shardRig) waitForMoves(in place) {
 }
 
 // follow starts tail, and returns after it has shown the newest facts.
-func (r *shardRig) follow(args ...string) (*clitest.Program, *clitest.FollowerText) {
+func (r *shardRig) follow(args ...string) (*clitest.Program, *clitest.Printed) {
 	r.t.Helper()
-	p, shown := r.command(append([]string{"tail", "-n", "5000"}, args...)...), new(clitest.FollowerText)
+	p, shown := r.command(append([]string{"tail", "-n", "5000"}, args...)...), new(clitest.Printed)
 	p.Stdout = shown
 	p.Begin(r.t)
 	clitest.Await(r.t, "tail shows nothing", func() bool { return shown.String() != "" })
