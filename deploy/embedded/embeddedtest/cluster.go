@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,14 +57,13 @@ func runNode(path string) error {
 
 // Node is a NATS server of a cluster. Its ports and its folder do not change.
 type Node struct {
-	Name                string
-	Dir                 string // folder of the node
-	Port, RoutePort     int
-	tb                  testing.TB
-	environment         []string
-	process             *exec.Cmd // nil while the node is down
-	input               io.Closer
-	clientPort, routing net.Listener // hold the ports before the first start
+	Name            string
+	Dir             string // folder of the node
+	Port, RoutePort int
+	tb              testing.TB
+	environment     []string
+	process         *exec.Cmd // nil while the node is down
+	input           io.Closer
 }
 
 // Cluster is a cluster of NATS servers, each in a process that a test can kill. A kill does not stop
@@ -87,10 +84,8 @@ func NewCluster(tb testing.TB, n int, configure func(node *Node, all []*Node) st
 	}
 	c := &Cluster{tb: tb}
 	for i := range n {
-		node := &Node{Name: fmt.Sprintf("n%d", i+1), Dir: tb.TempDir(), tb: tb}
+		node := &Node{Name: fmt.Sprintf("n%d", i+1), Dir: tb.TempDir(), Port: freePort(tb), RoutePort: freePort(tb), tb: tb}
 		node.environment = append(os.Environ(), environment...)
-		node.Port, node.clientPort = freePort(tb)
-		node.RoutePort, node.routing = freePort(tb)
 		c.Nodes = append(c.Nodes, node)
 	}
 	for _, node := range c.Nodes {
@@ -102,21 +97,6 @@ func NewCluster(tb testing.TB, n int, configure func(node *Node, all []*Node) st
 		node.Start()
 	}
 	return c
-}
-
-// freePort opens a port below those that Linux and macOS give to outgoing connections. Otherwise
-// a connection of another test could take the port of a node that is down.
-func freePort(tb testing.TB) (port int, l net.Listener) {
-	tb.Helper()
-	var err error
-	for range 100 {
-		port = 10_000 + rand.IntN(20_000)
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			return port, l
-		}
-	}
-	tb.Fatal(err)
-	return 0, nil
 }
 
 func plain(node *Node, all []*Node) string {
@@ -170,12 +150,6 @@ func (c *Cluster) JetStream(options ...nats.Option) jetstream.JetStream {
 // Start starts a node that is down, and returns when clients can connect.
 func (n *Node) Start() {
 	n.tb.Helper()
-	for _, held := range []net.Listener{n.clientPort, n.routing} {
-		if held != nil {
-			held.Close()
-		}
-	}
-	n.clientPort, n.routing = nil, nil
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(n.environment, nodeConfig+"="+filepath.Join(n.Dir, "server.conf"))
 	cmd.Stderr = n.tb.Output()

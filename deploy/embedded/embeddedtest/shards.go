@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,13 +26,8 @@ func NewShards(tb testing.TB, n int, configure func(number int, ports []int) str
 		configure = ShardConfig
 	}
 	var ports []int
-	var held []net.Listener
 	for range n {
-		port, l := freePort(tb)
-		ports, held = append(ports, port), append(held, l)
-	}
-	for _, l := range held {
-		l.Close()
+		ports = append(ports, freePort(tb))
 	}
 	credentials, err := json.Marshal(map[string]string{"clickhouse_writer": "writer", "clickhouse_reader": "reader", "nats": "nats"})
 	if err != nil {
