@@ -46,7 +46,7 @@ func TestSimulation(t *testing.T) {
 		plant = func(s *schedule) { s.favour(strings.Split(*simFavour, ",")...) }
 	}
 	if testing.Short() {
-		n = min(n, 100)
+		n = min(n, 50)
 	}
 	if *simSeed > 0 {
 		first, n = *simSeed, 1

@@ -111,6 +111,9 @@ func guardedServer(t *testing.T, options *server.Options, admin ...nats.Option) 
 // TestSignInOverNATS signs in with a password, with a token and with credentials, with and without
 // TLS. An error says what to do, and neither it nor any line of the log has the secret.
 func TestSignInOverNATS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a program for each sign-in: run without -short")
+	}
 	certificate, path := authority(t)
 	plain, err := url.PathUnescape(secret)
 	if err != nil {
@@ -155,9 +158,6 @@ func TestSignInOverNATS(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				if name == "no NATS server" && testing.Short() {
-					t.Skip("waits for the greeting of a server: run without -short")
-				}
 				config := map[string]any{"url": c.address}
 				if c.tenant != "" {
 					config["tenant"] = c.tenant

@@ -15,5 +15,3 @@ func DiskOfFewFiles(tb testing.TB, _, _ int) string {
 	tb.Helper()
 	return SmallDisk(tb, 0)
 }
-
-func memoryFolder() string { return "" }

@@ -1,44 +1,15 @@
 package embeddedtest
 
 import (
-	"os"
-	"runtime/debug"
-	"slices"
-	"strings"
-
 	"github.com/ctxledger/ctxledger/deploy/embedded"
+	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest/inmemory"
 )
 
 // Main must be the first statement of TestMain in a package whose tests start servers. A process
-// that the tests started as a server runs it and never returns. In any other process Main returns
-// at once.
-//
-// In a process that `go test` started, Main makes the tests cheaper. Benchmarks, and processes that
-// the tests start, run as they do for users:
-//
-//   - Temporary folders are in memory if the system has a folder for it with enough room, and TMPDIR
-//     names no other. The tests create and delete so many small files that a tenth of their time on
-//     ext4 went to the search for free inodes. A test process that is killed leaves its folders there.
-//   - The garbage collector runs less often unless GOGC is set. With four times the garbage, the
-//     simulation of the projector takes a third less time of the processors.
+// that the tests started as a server runs it and never returns. In any other process Main makes the
+// tests cheaper, see [inmemory.Tests].
 func Main() {
 	embedded.Main()
 	serveNode()
-	if !runsTests(os.Args[1:]) {
-		return
-	}
-	if dir := memoryFolder(); dir != "" && os.Getenv("TMPDIR") == "" {
-		os.Setenv("TMPDIR", dir)
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-}
-
-// runsTests reports whether arguments are the flags of a run of tests without benchmarks.
-func runsTests(arguments []string) bool {
-	has := func(flag string) bool {
-		return slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, flag) })
-	}
-	return has("-test.") && !has("-test.bench")
+	inmemory.Tests()
 }
