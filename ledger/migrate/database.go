@@ -20,17 +20,19 @@ type database struct {
 	digests   map[string]string
 }
 
-// The server's error codes for a database without migrations.
-const (
-	codeUnknownTable    = 60
-	codeUnknownDatabase = 81
-)
+// codeUnknownDatabase is the server's error for a database that does not exist.
+const codeUnknownDatabase = 81
 
-// Recorded returns the numbers of the changes that the database has, in order.
+// Recorded returns the numbers of the changes that the database has, in order. It has none without the table
+// migrations. To ask for the table first keeps an error with its stack trace out of the server's log.
 func Recorded(ctx context.Context, conn driver.Conn) (versions []uint32, err error) {
-	err = conn.QueryRow(ctx, statement("recorded")).Scan(&versions)
+	var has uint8
+	err = conn.QueryRow(ctx, "EXISTS TABLE migrations").Scan(&has)
+	if err == nil && has == 1 {
+		err = conn.QueryRow(ctx, statement("recorded")).Scan(&versions)
+	}
 	var server *clickhouse.Exception
-	if errors.As(err, &server) && slices.Contains([]int32{codeUnknownTable, codeUnknownDatabase}, server.Code) {
+	if errors.As(err, &server) && server.Code == codeUnknownDatabase {
 		return nil, nil
 	}
 	if err != nil {

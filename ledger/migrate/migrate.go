@@ -61,6 +61,7 @@ func up(ctx context.Context, conn driver.Conn, r *release) (applied []string, er
 func raced(err error) bool {
 	const (
 		tableExists     = 57
+		unknownTable    = 60
 		tableIsDropped  = 218
 		deadlockAvoided = 473
 		cannotAlter     = 517
@@ -68,7 +69,7 @@ func raced(err error) bool {
 	)
 	var server *clickhouse.Exception
 	return errors.As(err, &server) &&
-		slices.Contains([]int32{tableExists, codeUnknownTable, tableIsDropped, deadlockAvoided, cannotAlter, notExchanged}, server.Code)
+		slices.Contains([]int32{tableExists, unknownTable, tableIsDropped, deadlockAvoided, cannotAlter, notExchanged}, server.Code)
 }
 
 // upOnce is Up without other calls at the same time.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,34 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 	}
 	if said := second.Messages.String(); !strings.Contains(said, "nothing is projected") || !strings.Contains(said, "rebuild --accept") {
 		t.Errorf("it does not say what to do: %s", said)
+	}
+}
+
+// TestTheLogOfClickHouseHasNoWarnings: what a person finds there is about a fault. The statements and the
+// periodic tasks of a first start and of the projection are none. Warnings about the machine are not looked at.
+func TestTheLogOfClickHouseHasNoWarnings(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	up, _ := clitest.BeginUp(t, data)
+	if _, stderr, code := clitest.Run(t, "bench", "seed", "--events", "2000", "--data", data); code != cli.ExitDone {
+		t.Fatalf("bench seed ended with %d: %s", code, stderr)
+	}
+	for deadline := time.Now().Add(clitest.StartPatience); len(clitest.Ask(t, data, "sessions")) == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is projected")
+		}
+	}
+	clitest.End(t, up)
+	text, err := os.ReadFile(filepath.Join(data, "clickhouse", "clickhouse.log"))
+	if err != nil || !bytes.Contains(text, []byte(" <Information> ")) {
+		t.Fatalf("the log has %d bytes: %v", len(text), err)
+	}
+	wrong := regexp.MustCompile(`(?m)^.* <(Error|Warning)> (executeQuery|TCPHandler|BackgroundSchedulePool/\w+): .*$`).FindAll(text, -1)
+	for _, line := range wrong[:min(len(wrong), 5)] {
+		t.Errorf("%.300s", line)
+	}
+	if len(wrong) > 0 {
+		t.Errorf("the log has %d such lines", len(wrong))
 	}
 }
 
