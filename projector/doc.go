@@ -180,7 +180,10 @@
 // journal, tokens and commits covers only the place of the message. The range is therefore
 // recognised when it is read again, before and after the deletion, with or without the keys.
 // The deletion follows the commit, because the range may have to be derived again until then. A
-// start repeats a lost deletion from the quarantine rows of the last committed range.
+// start repeats a lost deletion from the quarantine rows of the last committed range. Right before
+// a deletion the projector looks whether the place still holds the same message. JetStream has no
+// deletion with a condition: if a stream is made anew or restored between the two requests, its new
+// message in that place is deleted.
 //
 // The deleted messages leave nothing in the stream. A [rebuild.Rebuild] restores their rows of
 // quarantine from the copies in CTX_QUARANTINE.

@@ -107,6 +107,8 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 		return err
 	}
 	rc.committed.Store(r.First - 1)
+	rc.mended = r.Last
+	defer func() { rc.mended = 0 }()
 	rc.translog.log = nil
 	if err := rc.loadWithheld(ctx); err != nil {
 		return err

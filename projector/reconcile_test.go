@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/schema"
 )
 
 // A table that lost its newest rows, or all rows, gets them back from the stream. The log
@@ -48,6 +51,28 @@ func TestTableOlderThanCommits(t *testing.T) {
 				t.Errorf("it is found again:\n%s", text)
 			}
 		})
+	}
+}
+
+// A table lost its rows, and a message of their range was deleted by hand. The range is derived again without the
+// message. Its event still counts: a repeat of it stays a duplicate, and another event of its id stays refused.
+func TestRepeatsOfADeletedMessage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, e := range []*schema.Event{projectortest.Event(0, 0), projectortest.Event(1, 0), projectortest.Event(1, 0), projectortest.Event(1, 9)} {
+		f.publish(e.Binary())
+	}
+	f.project()
+	f.exact("")
+	f.must(f.stream().DeleteMsg(t.Context(), 2))
+	f.must(f.sql.Exec(t.Context(), "TRUNCATE TABLE log_items"))
+	f.project()
+	for table, want := range map[string]string{"events": "[1,2]", "duplicates": "[3]", "quarantine": "[4]", "log_items": "[1]"} {
+		var got string
+		f.must(f.sql.QueryRow(t.Context(), "SELECT toString(arraySort(groupArray(stream_seq))) FROM "+table).Scan(&got))
+		if got != want {
+			t.Errorf("%s has the messages %s, want %s", table, got, want)
+		}
 	}
 }
 

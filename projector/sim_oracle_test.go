@@ -342,7 +342,7 @@ func (v *verdict) checkCommitted(at simPlace) {
 // journalled range that does not begin right after the last commit may have been committed, by
 // a lost row of commits. If messages were deleted in between, its rows remain, too.
 func (v *verdict) checkFormer() {
-	for _, fault := range []string{"message deleted", "stream purged", "message replaced", "value deleted"} {
+	for _, fault := range []string{"message deleted", "another message deleted", "stream purged", "message replaced", "value deleted"} {
 		if v.faults[fault] > 0 {
 			return
 		}
