@@ -24,6 +24,7 @@ type assembly struct {
 	sums        hash.Hash // over the digests of the messages
 	first, last ledger.Position
 	messages    uint64
+	again       uint64       // last sequence of the committed range that the batch derives again; 0 for a new batch
 	fresh       *leak.Values // the values that the batch's own redactions withhold
 	unsure      []decode.Event
 	fetched     time.Time // when the first message arrived
@@ -164,7 +165,7 @@ func (b *builder) mask(ctx context.Context, a *assembly, events []decode.Event) 
 	if a.messages > 0 {
 		first = a.first.StreamSeq
 	}
-	known, err := b.knownRedactions(ctx, events, first)
+	known, err := b.knownRedactions(ctx, events, max(first, a.again+1))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,7 +251,7 @@ func (a *assembly) take(e decode.Event) {
 func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 	b.flights = slices.DeleteFunc(b.flights, flight.over) // before the look-up in the ledger
 	began := time.Now()
-	known, err := b.known(ctx, a.unsure, a.first.StreamSeq)
+	known, err := b.known(ctx, a.unsure, max(a.first.StreamSeq, a.again+1))
 	if err != nil {
 		return batch{}, &steps.Error{Verb: "look up identities", Err: err}
 	}
@@ -276,12 +277,15 @@ func (b *builder) complete(ctx context.Context, a *assembly) (batch, error) {
 	return a.batch, nil
 }
 
-// assemble makes a batch of messages.
-func (b *builder) assemble(ctx context.Context, messages []*streamio.Message) (batch, error) {
+// assemble makes a batch of messages. They are new, or all that is left of a committed range: then again is its
+// last sequence, and 0 otherwise. The events of messages that are gone still count by their rows, so that a
+// repeat stays a duplicate.
+func (b *builder) assemble(ctx context.Context, messages []*streamio.Message, again uint64) (batch, error) {
 	a, err := b.begin(ctx, nil)
 	if err != nil {
 		return batch{}, err
 	}
+	a.again = again
 	for some := range slices.Chunk(messages, partMessages) {
 		if err := b.add(ctx, a, some); err != nil {
 			return batch{}, err

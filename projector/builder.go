@@ -28,7 +28,6 @@ type builder struct {
 	free     chan *ledger.Batch // batches for reuse
 	model    *ledger.Batch      // the last batch without a turn; nil before the first, and while it is filled again
 	firsts   int                // the number of firsts in model
-	mended   uint64             // last sequence of the committed range that is derived again; 0 while the ranges are new
 }
 
 func newBuilder(s *shared) *builder {
@@ -63,12 +62,11 @@ func (b *builder) depart(made batch) batch {
 	return made
 }
 
-// known looks up the identities of messages, in the ledger and in the batches in flight. The
-// messages belong to a batch that begins at the sequence first. Where several streams hold an
-// event, the first message of this stream counts, as in the first derivation. Rows of this
-// stream above the last commit do not count. The messages of these rows are in flight, are in
-// the batch, or are gone from the stream. Of a committed range that is derived again, the rows of
-// messages that are gone count.
+// known looks up the identities of messages, in the ledger and in the batches in flight. Where
+// several streams hold an event, the first message of this stream counts, as in the first
+// derivation. Rows of this stream from the sequence first on do not count. For a new batch, that
+// is its beginning: the messages of these rows are in flight, are in the batch, or are gone from
+// the stream.
 func (b *builder) known(ctx context.Context, messages []decode.Event, first uint64) (map[decode.Identity]ledger.Known, error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -87,7 +85,7 @@ func (b *builder) known(ctx context.Context, messages []decode.Event, first uint
 	known := make(map[decode.Identity]ledger.Known, len(found))
 	for _, k := range found {
 		own := k.Position.Incarnation == b.source.Incarnation
-		if own && k.Position.StreamSeq >= first && k.Position.StreamSeq > b.mended || b.siblings.brought(k.Position.Incarnation) {
+		if own && k.Position.StreamSeq >= first || b.siblings.brought(k.Position.Incarnation) {
 			continue
 		}
 		for _, id := range []decode.Identity{{Source: k.Source, ID: k.EventID}, {Tenant: schema.TenantOf(k.Tenant), Source: k.Source, ID: k.EventID}} {

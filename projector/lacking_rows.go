@@ -107,13 +107,11 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 		return err
 	}
 	rc.committed.Store(r.First - 1)
-	rc.mended = r.Last
-	defer func() { rc.mended = 0 }()
 	rc.translog.log = nil
 	if err := rc.loadWithheld(ctx); err != nil {
 		return err
 	}
-	b, err := rc.assemble(ctx, messages)
+	b, err := rc.assemble(ctx, messages, r.Last)
 	if err != nil {
 		return err
 	}
@@ -132,7 +130,7 @@ func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 			return nil
 		}
 		rc.translog.log = nil
-		if b, err = rc.assemble(ctx, messages); err != nil {
+		if b, err = rc.assemble(ctx, messages, r.Last); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func TestRangeTellsNothing(t *testing.T) {
 	}
 	named := func(pin string) ledger.Range {
 		p.seen = identity.New(1 << 20)
-		b, err := p.assemble(t.Context(), []*streamio.Message{projectortest.At(1, projectortest.Event(1, 0).Binary()), projectortest.At(2, projectortest.Foreign(2, `{"note":"`+pin+`"}`).Binary())})
+		b, err := p.assemble(t.Context(), []*streamio.Message{projectortest.At(1, projectortest.Event(1, 0).Binary()), projectortest.At(2, projectortest.Foreign(2, `{"note":"`+pin+`"}`).Binary())}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func TestRedactionThatWasNotCommitted(t *testing.T) {
 		t.Helper()
 		messages, err := p.source.ReadRange(t.Context(), first, last, 10)
 		f.must(err)
-		b, err := p.assemble(t.Context(), messages)
+		b, err := p.assemble(t.Context(), messages, 0)
 		f.must(err)
 		p.depart(b)
 		for _, m := range b.quarantined {
@@ -201,7 +201,7 @@ func TestTablesWereEmptied(t *testing.T) {
 	c.wants(t, 2, 2)
 	messages, err := p.source.ReadRange(t.Context(), 1, 2, 2)
 	f.must(err)
-	b, err := p.assemble(t.Context(), messages)
+	b, err := p.assemble(t.Context(), messages, 0)
 	f.must(err)
 	if len(b.quarantined) > 0 {
 		t.Errorf("message %d is refused, want none", b.quarantined[0].Position.StreamSeq)

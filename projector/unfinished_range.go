@@ -63,7 +63,7 @@ func (rc *recovery) derive(ctx context.Context, pending ledger.Range, messages [
 	if len(messages)+len(removed) == 0 {
 		return b, false, nil
 	}
-	if b, err = rc.assemble(ctx, messages); err != nil || b.Same(pending) {
+	if b, err = rc.assemble(ctx, messages, 0); err != nil || b.Same(pending) {
 		return b, err == nil, err
 	}
 	same = streamio.RangeOf(streamio.WithPlaces(messages, append(reintroduced(b.quarantined), removed...))).Same(pending)
