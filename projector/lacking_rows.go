@@ -96,12 +96,18 @@ func allTrue(m map[string]bool) bool {
 func (rc *recovery) mend(ctx context.Context, c ledger.Commit) error {
 	r := c.Range
 	defer rc.withoutLog(c)()
-	if first := rc.source.First(rc.source.Info.State.FirstSeq); first > r.First {
-		return fmt.Errorf("a table lacks rows whose messages have expired: restore the table, or rebuild: %w", streamio.Expired(r.First, min(r.Last, first-1)))
-	}
 	messages, err := rc.source.ReadRange(ctx, r.First, r.Last, r.Messages)
 	if err != nil {
 		return err
+	}
+	if uint64(len(messages)) < r.Messages {
+		info, err := rc.source.StillThere(ctx) // messages may have expired since the stream was opened
+		if err != nil {
+			return err
+		}
+		if first := rc.source.First(info.State.FirstSeq); first > r.First {
+			return fmt.Errorf("a table lacks rows whose messages have expired: restore the table, or rebuild: %w", streamio.Expired(r.First, min(r.Last, first-1)))
+		}
 	}
 	if err := rc.compare(ctx, r, messages); err != nil || len(messages) == 0 {
 		return err
