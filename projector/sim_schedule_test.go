@@ -78,8 +78,8 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d schedules: %v", n, faults)
 }
 
-// TestSimulationOfSchedulesThatFailed repeats schedules that found a fault. The first ten found
-// faults of the projector, the others of the oracle.
+// TestSimulationOfSchedulesThatFailed repeats schedules that found a fault. The first eleven
+// found faults of the projector, the others of the oracle.
 func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
@@ -94,6 +94,7 @@ func TestSimulationOfSchedulesThatFailed(t *testing.T) {
 		{41256, "", "a refused message lost its row in quarantine before its deletion, and another after it"},
 		{56444, "", "a journal is lost, and then the last message of its range deleted"},
 		{80172, "", "a ledger is replaced by an older copy between the check of a batch and its commit"},
+		{190560, "", "a process is suspended after it opened the stream, and its successor commits beyond what it saw"},
 		{136598, "", "messages expire while the rows of their range are written again"},
 		{140855, "", "a ledger is replaced by an older copy before the first commit of a stream"},
 		{116729, "", "a repeat of a message that was deleted by hand is derived again with its range"},

@@ -17,6 +17,14 @@ import (
 // from that range.
 func (rc *recovery) verify(ctx context.Context) error {
 	next := rc.last.Last + 1
+	if rc.source.Info.State.LastSeq < rc.last.Last {
+		// A process that was suspended after it opened the stream knows less than its successor committed.
+		info, err := rc.source.StillThere(ctx)
+		if err != nil {
+			return err
+		}
+		rc.source.Info = info
+	}
 	switch state := rc.source.Info.State; {
 	case rc.last.Last == 0:
 		lasting, err := rc.addLasting(ctx)

@@ -18,7 +18,7 @@ import (
 type Source struct {
 	Stream      jetstream.Stream
 	Incarnation uuid.UUID
-	Info        *jetstream.StreamInfo // from the time of the opening
+	Info        *jetstream.StreamInfo // from the time of the opening, or newer
 	Rules       rules
 	Absent      []*Message // messages that are gone from the stream, in order
 	// Later returns more messages like these, which were deleted since the opening. Nil means that none
