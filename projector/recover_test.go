@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/privacy"
 	"github.com/ctxledger/ctxledger/projector/internal/projectortest"
+	"github.com/ctxledger/ctxledger/projector/streamio"
 )
 
 // counted counts the complete reads of a projector from its ledger, and can drop the reply to a
@@ -205,5 +207,63 @@ func TestTablesWereEmptied(t *testing.T) {
 	f.must(err)
 	if len(b.quarantined) > 0 {
 		t.Errorf("message %d is refused, want none", b.quarantined[0].Position.StreamSeq)
+	}
+}
+
+// The tables were replaced by an older copy before the first commit of a stream that was made anew. They have the
+// redaction of the former stream no more, so nothing is refused by it.
+func TestTablesWereEmptiedBeforeTheFirstCommit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish(projectortest.Redaction(t, 1, projectortest.Secret).Binary())
+	f.flush()
+	f.must(f.run(f.guarded(new(logbook))))
+	f.renew(false)
+	f.publish(projectortest.Foreign(1, `{"note":"`+projectortest.Secret+`"}`).Binary())
+	f.flush()
+	p := f.guarded(new(logbook))
+	for _, want := range []int{1, 0} {
+		f.recover(p)
+		messages, err := p.source.ReadRange(t.Context(), 1, 1, 1)
+		f.must(err)
+		b, err := p.assemble(t.Context(), messages, 0)
+		f.must(err)
+		if len(b.quarantined) != want {
+			t.Errorf("%d messages are refused, want %d", len(b.quarantined), want)
+		}
+		for _, table := range []string{"events", "redactions", "commits"} {
+			f.must(f.sql.Exec(t.Context(), "TRUNCATE TABLE "+table))
+		}
+	}
+}
+
+// A process is suspended after it opened the stream, and its successor commits what came since. The stream is not
+// forked.
+func TestSuspendedAfterTheOpening(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 15)
+	f.project()
+	rc := f.projector().recovery()
+	f.must(rc.open(t.Context()))
+	f.publishMix(1000, 15)
+	f.project()
+	f.must(rc.kill(t.Context()))
+	f.must(rc.verify(t.Context()))
+}
+
+// Messages expire after the stream was opened, and a table lacks their rows.
+func TestMessagesExpireBeforeTheirRowsAreMended(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publishMix(0, 15)
+	f.project()
+	f.must(f.sql.Exec(t.Context(), "TRUNCATE TABLE log_items"))
+	p := f.projector()
+	f.recover(p)
+	f.must(f.stream().Purge(t.Context(), jetstream.WithPurgeSequence(5)))
+	rc := p.recovery()
+	if err := rc.walkBack(t.Context()); !errors.Is(err, streamio.ErrEventsExpired) || !strings.Contains(err.Error(), "sequences 1 to 4") {
+		t.Error("the walk back ends with", err)
 	}
 }

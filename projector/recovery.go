@@ -63,8 +63,8 @@ func (rc *recovery) kill(ctx context.Context) error {
 	}
 	if !last.Same(rc.last) && !(found && last.Same(rc.offered)) {
 		rc.forget()
-	} else if !found {
-		// An older copy of the tables may have fewer redactions of other streams. No commit of this stream tells.
+	}
+	if !found { // an older copy of the tables may have fewer redactions of other streams, and no commit tells
 		rc.withheld = nil
 	}
 	rc.last, rc.offered, rc.checked = last, ledger.Range{}, time.Now()

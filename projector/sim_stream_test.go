@@ -280,9 +280,9 @@ func (s *simStreamClient) GetMsg(ctx context.Context, seq uint64, _ ...jetstream
 func (s *simStreamClient) SecureDeleteMsg(ctx context.Context, seq uint64) error {
 	return s.call(ctx, "nats", "delete message", func(*rand.Rand) error {
 		why, fault := s.of.removed, "value deleted"
-		if m := s.of.holds(seq); m != nil && placeIn(m.Position) != s.looked {
-			// The stream was made anew or restored since the projector looked. A delete by the sequence has no
-			// condition, so it takes another message, as a person may.
+		if m := s.of.holds(seq); m != nil && seq == s.looked.seq && placeIn(m.Position) != s.looked {
+			// The stream was made anew or restored since the projector looked at this place. A deletion by the
+			// sequence has no condition, so it takes another message, as a person may.
 			why, fault = s.of.deleted, "another message deleted"
 		}
 		if !s.of.take(seq, why) {

@@ -115,11 +115,7 @@ func TestTheLogOfClickHouseHasNoWarnings(t *testing.T) {
 	if _, stderr, code := clitest.Run(t, "bench", "seed", "--events", "2000", "--data", data); code != cli.ExitDone {
 		t.Fatalf("bench seed ended with %d: %s", code, stderr)
 	}
-	for deadline := time.Now().Add(clitest.StartPatience); len(clitest.Ask(t, data, "sessions")) == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is projected")
-		}
-	}
+	clitest.Await(t, "something is projected", func() bool { return len(clitest.Ask(t, data, "sessions")) > 0 })
 	clitest.End(t, up)
 	text, err := os.ReadFile(filepath.Join(data, "clickhouse", "clickhouse.log"))
 	if err != nil || !bytes.Contains(text, []byte(" <Information> ")) {
