@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // patient is a connection that waits for the next bytes as long as limit, however long an
 // answer is. The read timeout of the driver bounds a whole answer, and would end exports of
-// large sessions and comparisons of whole tables. A server that works on a query sends progress
-// ten times a second. Deadlines of a context apply unchanged.
+// large sessions and comparisons of whole tables. A server that works on a query or an insert sends progress
+// ten times a second. It sends nothing while it rewrites rows or waits for queries that read a dropped table, and
+// nothing over HTTP before the first rows of an answer. Deadlines of a context apply unchanged.
 type patient struct {
 	net.Conn
 	limit    time.Duration
@@ -77,4 +79,15 @@ func (p *patient) SyscallConn() (syscall.RawConn, error) {
 		conn = t.NetConn()
 	}
 	return conn.(syscall.Conn).SyscallConn()
+}
+
+// silentLimit bounds the work of a server that sends nothing meanwhile. A server that no longer runs, or that the
+// network does not reach, is noticed earlier by the system.
+const silentLimit = 24 * time.Hour
+
+// changing is a pool of connections for [chsql.DB.Change]. It connects at the first one.
+func changing(o clickhouse.Options) (driver.Conn, error) {
+	o.ReadTimeout = silentLimit
+	o.DialContext = dialer(&o)
+	return clickhouse.Open(&o)
 }

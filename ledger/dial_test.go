@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"errors"
+	"io"
 	"net"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +38,70 @@ func TestALongAnswerIsRead(t *testing.T) {
 	time.Sleep(2 * time.Second) // an idle connection is reused
 	if err := l.Ping(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestALongChangeIsWaitedFor: the server sends nothing while it rewrites rows, longer than the read timeout.
+func TestALongChangeIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	l, err := open(t.Context(), embeddedtest.ClickHouse(t).ClickHouseDSN(), func(o *clickhouse.Options) { o.ReadTimeout = 1500 * time.Millisecond })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	exec := func(sql string) {
+		t.Helper()
+		if err := l.conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE numbers (n UInt64) ENGINE = MergeTree ORDER BY n")
+	exec("INSERT INTO numbers SELECT number FROM numbers(10)")
+	exec("SYSTEM STOP MERGES numbers") // no rows are rewritten until they start again
+	const change = "ALTER TABLE numbers DELETE WHERE n = 1"
+	done := make(chan error, 1)
+	go func() { done <- l.sql.ChangeText(t.Context(), change, nil) }()
+	for begun := uint64(0); begun == 0; {
+		select {
+		case err := <-done:
+			t.Fatalf("the change ended before the merges started: %v", err)
+		default:
+		}
+		const count = "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'numbers'"
+		if err := l.conn.QueryRow(t.Context(), count).Scan(&begun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.conn.Exec(t.Context(), change+" SETTINGS mutations_sync = 2"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("another connection waited: %v", err)
+	}
+	exec("SYSTEM START MERGES numbers")
+	if err := <-done; err != nil {
+		t.Errorf("the change was given up: %v", err)
+	}
+}
+
+// TestALongAnswerOverHTTP: over HTTP the server sends nothing before the first rows.
+func TestALongAnswerOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := embeddedtest.ClickHouse(t)
+	native, err := clickhouse.ParseDSN(s.ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.Replace(s.HTTPURL(), "://", "://"+url.UserPassword(native.Auth.Username, native.Auth.Password).String()+"@", 1)
+	l, err := open(t.Context(), address+"/"+native.Auth.Database, func(o *clickhouse.Options) { o.ReadTimeout = time.Second })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	answer, err := l.conn.QueryFormat(t.Context(), "CSV", "SELECT sleep(2)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	if text, err := io.ReadAll(answer); err != nil || string(text) != "0\n" {
+		t.Errorf("the answer is %q: %v", text, err)
 	}
 }
 

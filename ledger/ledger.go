@@ -58,20 +58,22 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 		return nil, fmt.Errorf("parse clickhouse address: %w", withoutSecret(err, dsn))
 	}
 	options.DialTimeout = 10 * time.Second
-	options.ReadTimeout = 30 * time.Second
+	options.ReadTimeout = 25 * time.Second            // below the 30 s of a page, which can then say that a server is silent
 	options.MaxOpenConns, options.MaxIdleConns = 8, 8 // else side by side costs a new connection each time
 	change(options)
+	if options.Protocol == clickhouse.HTTP {
+		options.ReadTimeout = silentLimit
+	}
 	if options.Compression == nil && !loopback(options.Addr) {
 		options.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	}
 	options.DialContext = dialer(options)
-	conn, err := clickhouse.Open(options)
+	l, err := pools(options)
 	if err != nil {
 		return nil, fmt.Errorf("open clickhouse: %w", withoutSecret(err, dsn))
 	}
-	l := connected(conn, options)
-	if err := conn.Ping(ctx); err != nil {
-		conn.Close()
+	if err := l.Ping(ctx); err != nil {
+		l.Close()
 		var server *clickhouse.Exception
 		if errors.As(err, &server) {
 			return nil, fmt.Errorf("connect to clickhouse: %w", server)
@@ -81,23 +83,34 @@ func open(ctx context.Context, dsn string, change func(*clickhouse.Options)) (*L
 	return l, nil
 }
 
-func connected(conn driver.Conn, options *clickhouse.Options) *Ledger {
-	return &Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles, Database: options.Auth.Database}, sender: newSender(options), options: options}
+// pools returns a Ledger whose connections are made when they are needed.
+func pools(options *clickhouse.Options) (*Ledger, error) {
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := changing(*options)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	sql := chsql.DB{Conn: conn, Changes: changes, Files: statementFiles, Database: options.Auth.Database}
+	return &Ledger{conn: conn, sql: sql, sender: newSender(options), options: options}, nil
 }
 
 // OpenDatabase connects to another database of the same server. The caller closes the result.
 func (l *Ledger) OpenDatabase(ctx context.Context, name string) (*Ledger, error) {
 	options := *l.options
 	options.Auth.Database = name
-	conn, err := clickhouse.Open(&options)
+	other, err := pools(&options)
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", name, err)
 	}
-	if err := conn.Ping(ctx); err != nil {
-		conn.Close()
+	if err := other.Ping(ctx); err != nil {
+		other.Close()
 		return nil, fmt.Errorf("connect to the database %s: %w", name, err)
 	}
-	return connected(conn, &options), nil
+	return other, nil
 }
 
 // loopback reports whether all addresses are of this machine.
@@ -111,7 +124,7 @@ func loopback(addrs []string) bool {
 // Close releases the connections.
 func (l *Ledger) Close() error {
 	l.sender.close()
-	return l.conn.Close()
+	return errors.Join(l.sql.Changes.Close(), l.conn.Close())
 }
 
 // withoutSecret keeps an address with a password out of error texts: a parse

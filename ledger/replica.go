@@ -91,7 +91,7 @@ func (r *replicas) inTurn(ctx context.Context, table string, insert func() error
 	select {
 	case r.turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for other commits of the shard: %w", ctx.Err())
+		return fmt.Errorf("%w: wait for other commits of the shard: %w", ErrUnreachable, ctx.Err())
 	}
 	defer func() { <-r.turn }()
 	for {
@@ -133,12 +133,12 @@ func onReplicas(ctx context.Context, l *Ledger, do func(one *Ledger) error) erro
 func onReplica(ctx context.Context, l *Ledger, addr string, do func(one *Ledger) error) error {
 	options := *l.options
 	options.Addr = []string{addr}
-	conn, err := clickhouse.Open(&options)
+	one, err := pools(&options)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	return do(&Ledger{conn: conn, sql: chsql.DB{Conn: conn, Files: statementFiles, Database: l.sql.Database}})
+	defer one.Close()
+	return do(one)
 }
 
 // fetch waits until this replica has the rows that the others have now.

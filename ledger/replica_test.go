@@ -82,7 +82,11 @@ func commitsWait(t *testing.T) {
 		t.Errorf("%d tries, %v", n, err)
 	}
 	r.turn <- struct{}{}
-	if n, err := tries(tableOfCommits, nil); n != 0 || err == nil {
+	n, err := tries(tableOfCommits, nil)
+	if n != 0 || err == nil {
 		t.Errorf("%d tries while another commit is written, %v", n, err)
+	}
+	if _, failed := Failure(err); !failed || !Transient(err) {
+		t.Errorf("a commit that waited too long is no failure of ClickHouse that passes: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ var statementFiles embed.FS
 // SQL returns the ledger's connections, for the statement files of a package next to
 // this one.
 func (l *Ledger) SQL(files fs.FS) chsql.DB {
-	return chsql.DB{Conn: l.conn, Files: files, Database: l.sql.Database}
+	return chsql.DB{Conn: l.conn, Changes: l.sql.Changes, Files: files, Database: l.sql.Database}
 }
 
 // Tables returns the names of the tables of a batch, in the order in which they are

@@ -173,10 +173,10 @@ func recordTurns(client *Client, random *rand.Rand, session string) {
 	log.Fatal(err)
 }
 
-// TestKill kills the producer or the NATS server 100 times under load, at moments that a
+// TestKilledUnderLoad kills the producer or the NATS server 100 times under load, at moments that a
 // seed decides. The stream forgets message ids after 100 ms, so only a lookup can recognize
 // a batch from before a kill.
-func TestKill(t *testing.T) {
+func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	rounds := 100
 	if testing.Short() {

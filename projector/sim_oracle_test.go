@@ -85,11 +85,13 @@ func (v *verdict) covered(at simPlace) (n int) {
 }
 
 // mayBeForked reports whether a committed message is missing from the stream without a
-// deletion.
+// deletion. If the stream was made anew after the projector looked, the message can be of the stream before.
 func (v *verdict) mayBeForked(stream *simStream) bool {
-	for at := range stream.undone {
-		if v.covered(at) > 0 {
-			return true
+	for _, undone := range []map[simPlace]bool{stream.undone, stream.undoneBefore} {
+		for at := range undone {
+			if v.covered(at) > 0 {
+				return true
+			}
 		}
 	}
 	return len(v.tables.fenceless) > 0
@@ -99,7 +101,7 @@ func (v *verdict) mayBeForked(stream *simStream) bool {
 // table may lack rows. The message may also be gone from an earlier stream that this one has
 // replaced.
 func (v *verdict) mayBeExpired(stream *simStream) bool {
-	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted, stream.removed, stream.before} {
+	for _, gone := range []map[simPlace]bool{stream.purged, stream.deleted, stream.removed, stream.goneBefore} {
 		for at := range gone {
 			if v.covered(at) == 0 || v.restored {
 				return true

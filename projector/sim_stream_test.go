@@ -38,7 +38,9 @@ type simStream struct {
 	purged  map[simPlace]bool // by a limit
 	undone  map[simPlace]bool // by a restore of an older copy
 	removed map[simPlace]bool // by a projector
-	before  map[simPlace]bool // by a limit or a person, from the stream before the current one
+	// The same of the stream before the current one.
+	goneBefore   map[simPlace]bool // by a limit or a person
+	undoneBefore map[simPlace]bool
 }
 
 // simPlace identifies one message, also if another message had its sequence before.
@@ -82,8 +84,8 @@ func (s *simStream) renew() {
 	for i := range id {
 		id[i] = byte(r.Uint32())
 	}
-	s.before = maps.Clone(s.purged)
-	maps.Copy(s.before, s.deleted)
+	s.goneBefore, s.undoneBefore = maps.Clone(s.purged), s.undone
+	maps.Copy(s.goneBefore, s.deleted)
 	s.incarnation, s.messages, s.ever, s.first, s.last = id, nil, nil, 1, 0
 	s.consumers = make(map[string]*simConsumed)
 	s.deleted, s.purged, s.undone, s.removed = make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool), make(map[simPlace]bool)

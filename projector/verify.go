@@ -168,9 +168,13 @@ func (rc *recovery) compare(ctx context.Context, r ledger.Range, messages []*str
 	return fmt.Errorf("%w: sequences %d to %d differ from the committed ones", streamio.ErrStreamForked, r.First, r.Last)
 }
 
-// readsAs reports whether messages read as the range r, in which the messages at the places in
-// gone were masked. If not, it returns the messages that were not erased since, for a
-// comparison one by one.
+// mostTried limits the refused messages of a range that are tried both masked and whole. Each of them doubles the
+// number of comparisons.
+const mostTried = 8
+
+// readsAs reports whether messages read as the range r. The messages at the places in gone are refused for a
+// withheld value. Each was masked in r, or it counted in r and is refused since the rows of r were written
+// again. If messages do not read as r, it returns those that were not erased since, for a comparison one by one.
 func readsAs(r ledger.Range, messages []*streamio.Message, gone []ledger.Position) (left []*streamio.Message, same bool) {
 	if placed := streamio.WithPlaces(messages, gone); len(placed) > 0 && streamio.RangeOf(placed).Same(r) {
 		return nil, true
@@ -178,8 +182,21 @@ func readsAs(r ledger.Range, messages []*streamio.Message, gone []ledger.Positio
 	left = slices.DeleteFunc(slices.Clone(messages), func(m *streamio.Message) bool { return m.Erased != nil })
 	// Messages that are gone may have been gone when r was committed: commits was restored, and
 	// r was committed again.
-	left = streamio.WithPlaces(left, slices.DeleteFunc(gone, func(at ledger.Position) bool { return !holds(left, at) }))
-	return left, len(left) == 0 || streamio.RangeOf(left).Same(r)
+	left = streamio.WithPlaces(left, slices.DeleteFunc(slices.Clone(gone), func(at ledger.Position) bool { return !holds(left, at) }))
+	return left, len(left) == 0 || streamio.RangeOf(left).Same(r) || withSome(r, messages, gone[:min(len(gone), mostTried)])
+}
+
+// withSome reports whether messages, which are not empty, are the range r with a subset of these places.
+func withSome(r ledger.Range, messages []*streamio.Message, places []ledger.Position) bool {
+	if streamio.RangeOf(messages).Same(r) {
+		return true
+	}
+	for i := range places {
+		if withSome(r, streamio.WithPlaces(messages, places[i:i+1]), places[i+1:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether one of the messages has the sequence of a place.

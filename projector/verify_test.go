@@ -19,7 +19,7 @@ func messagesOf(sequences ...uint64) (list []*streamio.Message) {
 func TestReadsAs(t *testing.T) {
 	t.Parallel()
 	all := messagesOf(1, 2, 3)
-	second := all[1].Position
+	second, third := all[1].Position, all[2].Position
 	other := messagesOf(1, 2, 3)
 	other[1].Data = append(other[1].Data, ' ')
 	erased := messagesOf(1, 2, 3)
@@ -35,6 +35,10 @@ func TestReadsAs(t *testing.T) {
 	}{
 		"as it was":                       {plain, all, nil, 0, true},
 		"masked, and not deleted yet":     {masked, all, []ledger.Position{second}, 0, true},
+		"counted, and refused since":      {plain, all, []ledger.Position{second}, 3, true},
+		"masked, and another refused":     {masked, all, []ledger.Position{second, third}, 3, true},
+		"deleted, and another refused":    {masked, messagesOf(1, 3), []ledger.Position{second, third}, 2, true},
+		"masked, and another message":     {masked, other[:2], []ledger.Position{third}, 2, false},
 		"masked, and deleted":             {masked, messagesOf(1, 3), []ledger.Position{second}, 0, true},
 		"deleted before it was committed": {streamio.RangeOf(messagesOf(1, 3)), messagesOf(1, 3), []ledger.Position{second}, 2, true},
 		"another message":                 {plain, other, nil, 3, false},

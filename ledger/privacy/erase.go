@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/ctxledger/ctxledger/ledger"
@@ -138,16 +137,6 @@ func (l Tables) Erase(ctx context.Context, incarnation uuid.UUID, sequences []ui
 	return l.eraseRows(ctx, "events", incarnation, sequences)
 }
 
-// mutate runs a statement that changes rows and waits until it is done.
-func (l Tables) mutate(ctx context.Context, name string, params chsql.Params) error {
-	return l.mutateText(ctx, l.sql.Text(name), params)
-}
-
-// mutateText is mutate for a statement that is no file.
-func (l Tables) mutateText(ctx context.Context, sql string, params chsql.Params) error {
-	return l.sql.Conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2}), clickhouse.WithParameters(params.Encoded())), sql)
-}
-
 func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UUID, sequences []uint64) error {
 	for part := range slices.Chunk(sequences, chsql.MostValues) {
 		params := chsql.Params{"table": chsql.Text(table), "incarnation": chsql.UUID(incarnation), "sequences": chsql.Numbers(part)}
@@ -158,7 +147,7 @@ func (l Tables) eraseRows(ctx context.Context, table string, incarnation uuid.UU
 		if n == 0 {
 			continue // a mutation would look at every part
 		}
-		if err := l.mutate(ctx, "erase_rows", params); err != nil {
+		if err := l.sql.Change(ctx, "erase_rows", params); err != nil {
 			return fmt.Errorf("erase rows of %s: %w", table, err)
 		}
 	}
@@ -218,7 +207,7 @@ func (l Tables) eraseDigestsOf(ctx context.Context, incarnation uuid.UUID, commi
 		}
 		counts[i] = row
 	}
-	err = l.mutate(ctx, "erase_commits", chsql.Params{
+	err = l.sql.Change(ctx, "erase_commits", chsql.Params{
 		"incarnation": chsql.UUID(incarnation), "firsts": chsql.Numbers(firsts), "tables": chsql.Texts(tables), "counts": chsql.Lists(counts),
 	})
 	if err != nil {

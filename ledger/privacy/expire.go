@@ -99,5 +99,5 @@ func (l Tables) expire(ctx context.Context, old, change string, params chsql.Par
 		}
 	}
 	_, condition, _ := strings.Cut(l.sql.Text(old), "\nWHERE ")
-	return n, l.mutateText(ctx, l.sql.Text(change)+"\nWHERE "+condition, params)
+	return n, l.sql.ChangeText(ctx, l.sql.Text(change)+"\nWHERE "+condition, params)
 }

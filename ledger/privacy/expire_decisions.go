@@ -26,7 +26,7 @@ func (l Tables) ExpireDecisions(ctx context.Context, e Expiry) (rows uint64, err
 	params := e.parameters()
 	params["tables"] = chsql.Texts(decisionTables())
 	uncount := sync.OnceValue(func() error {
-		if err := l.mutate(ctx, "expire_counts", params); err != nil {
+		if err := l.sql.Change(ctx, "expire_counts", params); err != nil {
 			return fmt.Errorf("remove the counts of old rows from commits: %w", err)
 		}
 		return nil

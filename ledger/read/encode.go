@@ -28,15 +28,15 @@ func (l Reader) Encode(ctx context.Context, format string, rows Rows, limits Lim
 	}
 	options, err := l.readOptions(ctx, "", nil, limits, clickhouse.Settings{"max_query_size": 3*len(text) + 1<<18})
 	if err != nil {
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
 	sql := strings.NewReplacer("{columns}", strings.Join(values, ", "), "{rows}", escaped.Replace(text), "{types}", escaped.Replace(strings.Join(types, ", "))).
 		Replace(l.sql.Text("encode"))
 	stream, err := l.sql.Conn.QueryFormat(clickhouse.Context(ctx, options...), format, sql)
 	if err != nil {
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
-	return &formatStream{stream, limits}, nil
+	return &formatStream{stream, explainer(ctx, limits)}, nil
 }
 
 // casts returns an expression for each column of the tuple r, and the types of the tuple.

@@ -26,7 +26,7 @@ type ResultColumn struct {
 type Result struct {
 	rows    driver.Rows
 	cancel  context.CancelFunc
-	limits  Limits
+	explain func(error) error
 	columns []ResultColumn
 	targets []any // pointers that a row is scanned into
 	err     error
@@ -47,20 +47,20 @@ type Rows interface {
 // of its text.
 //
 // The error is one sentence with the next step. The error wraps [ErrReadOnly], [ErrLimit],
-// [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement].
+// [ErrNotMigrated], [ledger.ErrUnreachable] or [ErrStatement], or is that of ctx.
 func (l Reader) Query(ctx context.Context, sql string, parameters map[string]string, limits Limits) (*Result, error) {
 	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	rows, err := l.sql.Conn.Query(clickhouse.Context(ctx, options...), sql)
 	if err != nil {
 		cancel()
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
-	r := &Result{rows: rows, cancel: cancel, limits: limits}
+	r := &Result{rows: rows, cancel: cancel, explain: explainer(ctx, limits)}
 	for _, t := range rows.ColumnTypes() {
 		r.columns = append(r.columns, ResultColumn{t.Name(), t.DatabaseTypeName()})
 		r.targets = append(r.targets, reflect.New(t.ScanType()).Interface())
@@ -76,7 +76,7 @@ func (l Reader) Select(ctx context.Context, list any, sql string, parameters map
 	if err == nil {
 		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
 	}
-	return queryError(err, limits)
+	return queryError(ctx, err, limits)
 }
 
 // SelectSession is Select for a statement that reads the rows of one session from one table by
@@ -88,7 +88,7 @@ func (l Reader) SelectSession(ctx context.Context, list any, sql string, paramet
 	if err == nil {
 		err = l.sql.Conn.Select(clickhouse.Context(ctx, options...), list, sql)
 	}
-	return queryError(err, limits)
+	return queryError(ctx, err, limits)
 }
 
 // QueryFormat is Query with the result encoded by the server, in one of its
@@ -99,25 +99,25 @@ func (l Reader) QueryFormat(ctx context.Context, format, sql string, parameters 
 	sql = l.text(sql)
 	options, err := l.readOptions(ctx, sql, parameters, limits, planning)
 	if err != nil {
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
 	stream, err := l.sql.Conn.QueryFormat(clickhouse.Context(ctx, options...), format, strings.TrimRight(strings.TrimSpace(sql), ";"))
 	if err != nil {
-		return nil, queryError(err, limits)
+		return nil, queryError(ctx, err, limits)
 	}
-	return &formatStream{stream, limits}, nil
+	return &formatStream{stream, explainer(ctx, limits)}, nil
 }
 
 // formatStream explains the errors that come after the first bytes.
 type formatStream struct {
 	io.ReadCloser
-	limits Limits
+	explain func(error) error
 }
 
 func (s *formatStream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = queryError(err, s.limits)
+		err = s.explain(err)
 	}
 	return n, err
 }
@@ -154,9 +154,9 @@ func (r *Result) Values() []any {
 // Err returns the error that ended the rows early, in the form of [Reader.Query].
 func (r *Result) Err() error {
 	if r.err != nil {
-		return queryError(r.err, r.limits)
+		return r.explain(r.err)
 	}
-	return queryError(r.rows.Err(), r.limits)
+	return r.explain(r.rows.Err())
 }
 
 // Close gives the connection back. A query that still runs is ended. The result is the result

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -50,8 +52,11 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return ErrLimit }
 
-// queryError explains err, an error of the server or the network about a query.
-func queryError(err error, limits Limits) error {
+// queryError explains err, an error of the server or the network about a query of ctx.
+func queryError(ctx context.Context, err error, limits Limits) error {
+	if isLate(ctx, err) {
+		return context.DeadlineExceeded
+	}
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -67,6 +72,18 @@ func queryError(err error, limits Limits) error {
 		return fmt.Errorf("%w: a format of the server needs its HTTP address, http://host:8123", ErrStatement)
 	}
 	return fmt.Errorf("query: %w", err)
+}
+
+// explainer returns queryError for the errors that come while the answer is read.
+func explainer(ctx context.Context, limits Limits) func(error) error {
+	return func(err error) error { return queryError(ctx, err, limits) }
+}
+
+// isLate reports whether err is the end of ctx. The driver gives a connection the deadline of its context, and
+// the connection may meet that deadline first.
+func isLate(ctx context.Context, err error) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && !time.Now().Before(deadline) && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 func serverError(e *clickhouse.Exception, limits Limits) error {

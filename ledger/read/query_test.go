@@ -1,6 +1,7 @@
 package read_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -282,5 +283,45 @@ func TestQueryOnlyReads(t *testing.T) {
 		if got := rows(t, l, "SELECT arraySum({x:Array(UInt8)}), {y:Array(String)}[1]", map[string]string{"x": "[1,2]", "y": `['a\'b']`}); fmt.Sprint(got) != "[[3 a'b]]" {
 			t.Errorf("%s: array parameters: %q", name, got)
 		}
+	}
+}
+
+// unnoticed is a context whose end the connections meet before the context does.
+type unnoticed struct{ context.Context }
+
+func (unnoticed) Done() <-chan struct{} { return nil }
+func (unnoticed) Err() error            { return nil }
+
+// TestALateAnswerIsNoUnreachableServer: a query that is cut at the deadline of its context says so, also if
+// the connection meets the deadline first.
+func TestALateAnswerIsNoUnreachableServer(t *testing.T) {
+	t.Parallel()
+	l, err := ledger.Open(t.Context(), ledgertest.Migrated.ClickHouse(t).ClickHouseDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for name, ask := range map[string]func(ctx context.Context) error{
+		"before the first row": func(ctx context.Context) error {
+			var list []struct {
+				N uint64 `ch:"n"`
+			}
+			return read.Of(l).Select(ctx, &list, "SELECT count() AS n FROM system.numbers", nil, read.DefaultLimits())
+		},
+		"between rows": func(ctx context.Context) error {
+			r, err := read.Of(l).Query(ctx, "SELECT 1 UNION ALL SELECT count() FROM system.numbers", nil, read.DefaultLimits())
+			if err != nil {
+				return err
+			}
+			for r.Next() {
+			}
+			return r.Close()
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		if err := ask(unnoticed{ctx}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrUnreachable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
 	}
 }

@@ -67,11 +67,11 @@ func (l Live) Adopt(ctx context.Context, b *Set, incarnations []uuid.UUID) error
 // server removes the bytes with its next merges of the parts.
 func (l Live) Remove(ctx context.Context, incarnations []uuid.UUID) error {
 	of := chsql.Params{"incarnations": chsql.UUIDs(incarnations)}
-	if err := l.sql.Exec(ctx, "remove_retold", of); err != nil {
+	if err := l.sql.Change(ctx, "remove_retold", of); err != nil {
 		return fmt.Errorf("remove rows of retold: %w", err)
 	}
 	remove := func(table string) error {
-		if err := l.sql.Exec(ctx, "remove", chsql.Params{"incarnations": chsql.UUIDs(incarnations), "table": chsql.Text(table)}); err != nil {
+		if err := l.sql.Change(ctx, "remove", chsql.Params{"incarnations": chsql.UUIDs(incarnations), "table": chsql.Text(table)}); err != nil {
 			return fmt.Errorf("remove rows of %s: %w", table, err)
 		}
 		return nil

@@ -169,7 +169,7 @@ func (b *Set) Drop(ctx context.Context) error {
 	if err := b.Close(); err != nil {
 		return err
 	}
-	if err := b.exec(ctx, "drop", nil); err != nil {
+	if err := b.live.sql.Change(ctx, "drop", b.params(nil)); err != nil {
 		return fmt.Errorf("drop the rebuilt set: %w", err)
 	}
 	return nil

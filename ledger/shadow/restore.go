@@ -104,7 +104,7 @@ func (b *Set) BeginRestore(ctx context.Context, name string, backup uuid.UUID) e
 		if at.database != b.name || at.name == "rebuild_state" {
 			continue
 		}
-		if err := b.exec(ctx, "drop_table", chsql.Params{"table": chsql.Text(at.name)}); err != nil {
+		if err := b.live.sql.Change(ctx, "drop_table", b.params(chsql.Params{"table": chsql.Text(at.name)})); err != nil {
 			return fmt.Errorf("drop %s of an earlier restore: %w", at.name, err)
 		}
 	}
@@ -127,11 +127,11 @@ func (b *Set) Trim(ctx context.Context, incarnation uuid.UUID, through uint64) e
 	}
 	for _, table := range later {
 		params["table"] = chsql.Text(table)
-		if err := b.exec(ctx, "trim", params); err != nil {
+		if err := b.live.sql.Change(ctx, "trim", b.params(params)); err != nil {
 			return fmt.Errorf("delete later rows of %s: %w", table, err)
 		}
 	}
-	if err := b.exec(ctx, "trim_commits", params); err != nil {
+	if err := b.live.sql.Change(ctx, "trim_commits", b.params(params)); err != nil {
 		return fmt.Errorf("delete later rows of commits: %w", err)
 	}
 	return nil
@@ -146,7 +146,7 @@ func KeptTables() []string { return []string{"checkpoints", "limits", "prices", 
 // that they begin again. Keep may be repeated.
 func (b *Set) Keep(ctx context.Context) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "max_partitions_per_insert_block": 0}))
-	if err := b.exec(ctx, "truncate", chsql.Params{"table": chsql.Text("checkpoints")}); err != nil {
+	if err := b.live.sql.Change(ctx, "truncate", b.params(chsql.Params{"table": chsql.Text("checkpoints")})); err != nil {
 		return fmt.Errorf("remove the heads of the replaced stream: %w", err)
 	}
 	for _, table := range KeptTables() {

@@ -146,6 +146,10 @@ func (p Pass) remove(ctx context.Context, s *stream) (done Removed, err error) {
 	return done, nil
 }
 
+// purgePatience bounds a purge, in which the server removes about a million messages a second by their subject. The
+// client gives up after five seconds otherwise. If a server ends before its reply, the wait is in vain.
+const purgePatience = time.Minute
+
 // removeThrough removes the messages of a stream up to a sequence.
 //
 // A stream that is emptied is purged by its subjects. If its last message was deleted before, a purge by
@@ -154,6 +158,8 @@ func (p Pass) remove(ctx context.Context, s *stream) (done Removed, err error) {
 func removeThrough(ctx context.Context, stream jetstream.Stream, through uint64) error {
 	config := stream.CachedInfo().Config
 	_, err := stream.GetMsg(ctx, through+1, jetstream.WithGetMsgSubject(">")) // the next one that is there
+	ctx, cancel := context.WithTimeout(ctx, purgePatience)
+	defer cancel()
 	switch {
 	case err == nil:
 		err = stream.Purge(ctx, jetstream.WithPurgeSequence(through+1))

@@ -19,8 +19,9 @@ type Params map[string]Param
 // use.
 type DB struct {
 	Conn     driver.Conn
-	Files    fs.FS  // with a folder statements
-	Database string // that the connection is in
+	Changes  driver.Conn // for [DB.Change]
+	Files    fs.FS       // with a folder statements
+	Database string      // that the connection is in
 }
 
 // Text returns the SQL of a statement file. A missing file is a programming error.
@@ -97,6 +98,17 @@ func (db DB) Row(ctx context.Context, name string, params Params) driver.Row {
 // Exec runs a statement without an answer.
 func (db DB) Exec(ctx context.Context, name string, params Params) error {
 	return db.Conn.Exec(with(ctx, params), db.Text(name))
+}
+
+// Change runs a statement that rewrites rows of a table or drops tables. It waits until the rows are rewritten on
+// all replicas, and until no query reads a dropped table. The server sends nothing meanwhile, which can be hours.
+func (db DB) Change(ctx context.Context, name string, params Params) error {
+	return db.ChangeText(ctx, db.Text(name), params)
+}
+
+// ChangeText is [DB.Change] for a statement that is no file.
+func (db DB) ChangeText(ctx context.Context, sql string, params Params) error {
+	return db.Changes.Exec(clickhouse.Context(with(ctx, params), clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2})), sql)
 }
 
 func with(ctx context.Context, params Params) context.Context {

@@ -1,3 +1,2 @@
 ALTER TABLE {rebuilt:Identifier}.{table:Identifier}
 DELETE WHERE incarnation = {incarnation:UUID} AND stream_seq > {through:UInt64}
-SETTINGS mutations_sync = 2

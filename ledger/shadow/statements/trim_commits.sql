@@ -1,3 +1,2 @@
 ALTER TABLE {rebuilt:Identifier}.commits
 DELETE WHERE incarnation = {incarnation:UUID} AND last_seq > {through:UInt64}
-SETTINGS mutations_sync = 2

@@ -45,8 +45,9 @@ reason stays for ever: put no personal data into it.
 A terminal is asked for a confirmation; a pipe needs --yes. --dry-run only counts. A
 projector must be running. Run the command again to finish an interrupted erasure, or
 to erase later events. Copies elsewhere are not erased: packs, backups, outboxes of
-producers, and other targets of a content_ref. The server keeps files of replaced table parts
-for eight minutes.`,
+producers, and other targets of a content_ref. ClickHouse rewrites each part of a table with
+rows of the subject: on large tables that takes minutes to hours. It keeps the replaced
+files for eight minutes.`,
 		Example: `  ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17 --dry-run
   ctxledger erase --subject user-812 --reason "request 4711" --policy-ref policy:gdpr-17
   ctxledger erase --subject session:s-9 --tenant acme --reason expired --policy-ref policy:retention --yes`,

@@ -91,7 +91,8 @@ func TestInterruptedImport(t *testing.T) {
 	data := t.TempDir()
 	clitest.Up(t, data)
 	for _, delay := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
-		ctx, cancel := context.WithTimeout(t.Context(), delay)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(delay, cancel)
 		var stdout, stderr strings.Builder
 		code := clitest.RunContext(ctx, []string{"import", "claude-code", logs, "--data", data}, nil, &stdout, &stderr)
 		cancel()

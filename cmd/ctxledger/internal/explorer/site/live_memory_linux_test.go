@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,6 +93,10 @@ func follow(base string, calls int, shown chan<- error) {
 			continue
 		}
 		n, err := callsOnPage(base + "/s/live-1")
+		for tries := 0; errors.Is(err, errAway) && tries < 60; tries++ {
+			time.Sleep(time.Second)
+			n, err = callsOnPage(base + "/s/live-1")
+		}
 		for ; err == nil && has < n; has++ {
 			shown <- nil
 		}
@@ -105,6 +110,9 @@ func follow(base string, calls int, shown chan<- error) {
 	}
 }
 
+// errAway means that the server has no answer for a page now. A browser asks again.
+var errAway = errors.New("the page was not answered")
+
 // callsOnPage loads a page and returns the number of its calls.
 func callsOnPage(address string) (int, error) {
 	page, err := http.Get(address)
@@ -112,6 +120,12 @@ func callsOnPage(address string) (int, error) {
 		return 0, err
 	}
 	defer page.Body.Close()
+	switch {
+	case page.StatusCode >= http.StatusInternalServerError:
+		return 0, fmt.Errorf("%w: %s", errAway, page.Status)
+	case page.StatusCode != http.StatusOK:
+		return 0, fmt.Errorf("the page was refused: %s", page.Status)
+	}
 	text, err := io.ReadAll(page.Body)
 	return strings.Count(string(text), `data-call="live-call-`), err
 }

@@ -101,4 +101,15 @@ func pageGrowsWhileItRecords(t *testing.T, b *browsertest.Browser, data, base st
 	}
 	publish(4)
 	shows(b, 4)
+	// The page shows a call, too, if the server has no answer when the page hears of it.
+	browsertest.Eval[bool](t, b, `(() => {
+		const real = window.fetch;
+		window.fetch = async () => { window.fetch = real; return new Response('', { status: 503 }); };
+		return true;
+	})()`)
+	publish(5)
+	shows(b, 5)
+	if browsertest.Eval[bool](t, b, `window.fetch.toString().includes('503')`) {
+		t.Error("the page read itself without a failure")
+	}
 }

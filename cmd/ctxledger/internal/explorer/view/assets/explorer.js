@@ -84,11 +84,15 @@ addEventListener('click', async (event) => {
 });
 
 // A page of a live session follows it. It reads itself once at a time, so that an older answer cannot
-// come last. A hidden page closes its event stream. The next stream begins with what was read last.
+// come last. The event stream reports each change once: if the server is away or cannot answer, the page reads
+// itself again, each time after twice the pause. A hidden page reads nothing and closes its event stream. The next
+// stream begins with what was read last.
+const shortest = 2000, longest = 60000; // milliseconds
 let address = document.body.dataset.live;
-let stream = null, asked = false, reading = false;
+let stream = null, asked = false, reading = false, pause = shortest, later;
 const read = async () => {
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (answer.status >= 500) throw new Error(answer.statusText);
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const open = [...document.querySelectorAll('details')].map((d) => d.open);
@@ -97,12 +101,19 @@ const read = async () => {
   address = page.body.dataset.live || address;
 };
 const refresh = async () => {
+  clearTimeout(later);
   asked = true;
-  if (reading) return;
+  if (reading || document.hidden) return;
   reading = true;
   while (asked) {
     asked = false;
-    await read().catch(() => {}); // the event stream says when to read again
+    try {
+      await read();
+      pause = shortest;
+    } catch {
+      later = setTimeout(refresh, pause);
+      pause = Math.min(2 * pause, longest);
+    }
   }
   reading = false;
 };
