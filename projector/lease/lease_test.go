@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,14 +117,12 @@ func TestLeaseOfTheSameOwnerAndAReleasedOneAreFreeAtOnce(t *testing.T) {
 	third.cancel(nil)
 }
 
-// lossy performs every request and loses every other reply.
-type lossy struct {
-	jetstream.KeyValue
-	calls atomic.Int64
-}
+// lossy performs every request and loses half of the replies at random. A fixed order may lose the reply to each
+// change that succeeds, and the holder would never learn that one did.
+type lossy struct{ jetstream.KeyValue }
 
 func (l *lossy) reply(revision uint64, err error) (uint64, error) {
-	if l.calls.Add(1)%2 == 1 {
+	if rand.IntN(2) == 0 {
 		return 0, errors.New("the reply was lost")
 	}
 	return revision, err
@@ -141,23 +139,27 @@ func (l *lossy) Update(ctx context.Context, key string, value []byte, last uint6
 func TestLeaseSurvivesLostReplies(t *testing.T) {
 	t.Parallel()
 	kv := leaseBucket(t)
-	l, held := acquire(t, &lossy{KeyValue: kv}, "lossy")
-	for n := range uint64(20) {
-		for {
-			err := l.Journal(held, ledger.Range{First: n})
-			if err == nil {
-				break
+	l, held := acquire(t, &lossy{kv}, "lossy")
+	repeat := func(step func() error) {
+		t.Helper()
+		var err error
+		for range 100 {
+			if err = step(); err == nil {
+				return
 			}
 			if errors.Is(err, ErrLost) {
-				t.Fatal(err)
+				break
 			}
 		}
+		t.Fatal(err)
+	}
+	for n := range uint64(20) {
+		repeat(func() error { return l.Journal(held, ledger.Range{First: n}) })
 		if _, entry, err := ReadEntry(t.Context(), l.KV, l.Key); err != nil || entry.Pending.First != n {
 			t.Fatalf("journalled %d, the entry has %+v, %v", n, entry, err)
 		}
 	}
-	for l.Release(t.Context()) != nil {
-	}
+	repeat(func() error { return l.Release(t.Context()) })
 	if _, entry, err := ReadEntry(t.Context(), l.KV, l.Key); err != nil || entry.Owner != "" {
 		t.Errorf("released, and the entry has %+v, %v", entry, err)
 	}
