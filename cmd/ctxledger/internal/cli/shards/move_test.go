@@ -30,6 +30,10 @@ import (
 	"github.com/ctxledger/ctxledger/schema"
 )
 
+// patience ends the wait for a move that hangs. On a busy machine a move after two kills has taken three minutes:
+// it projects and compares everything again.
+const patience = 10 * time.Minute
+
 // TestPartitionMoves adds a third shard to a cluster of two, and moves a partition to it and back under load,
 // while movers, projectors and engines are killed. Answers are right or name the reason. Afterwards all tables
 // are those of one machine. A tenant has streams of its own, which move, too. CTXLEDGER_FAULTS=long kills 20.
@@ -243,7 +247,7 @@ func (m *moves) killEngine(i int) {
 
 func (m *moves) await(what string, ok func() bool) {
 	m.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.t.Fatalf("not so: %s", what)
 		}
@@ -365,7 +369,7 @@ func (m *moves) moveUnder(to, kills int) (done int) {
 				m.kill(p)
 			}
 		}
-		code := p.Code(m.t, 3*time.Minute)
+		code := p.Code(m.t, patience)
 		if code == cli.ExitDone {
 			m.took = time.Since(began)
 			m.t.Logf("moved to shard %d after %d kills: %s", to, done, &p.Results)
