@@ -23,7 +23,7 @@ const (
 // The tables cannot be written: they have no sharding key. A server reads the others by remote_servers. With a secret
 // there, the others run the statement as the user who asks. Without one, they take the user that remote_servers
 // names. The comment of the database is a digest of its tables. It is written last, so an interrupted call is
-// repeated whole. told receives each change.
+// repeated whole. A query that reads the tables goes on when they are made again. told receives each change.
 func (m *Migration) All(ctx context.Context, told func(string)) error {
 	for _, h := range slices.Concat(m.hosts...) {
 		made, err := h.makeAll(ctx, m.cluster)
@@ -63,7 +63,7 @@ func (h *host) makeAll(ctx context.Context, cluster string) (made bool, err erro
 		return false, fmt.Errorf("it has %d tables that migrate did not make: rename it", others)
 	}
 	all := migrate.Quote(name) // these statements take no parameters
-	list := []string{"DROP DATABASE IF EXISTS " + all + " SYNC", fmt.Sprintf("CREATE DATABASE %s COMMENT '%sbeing made'", all, allMark)}
+	list := []string{"DROP DATABASE IF EXISTS " + all, fmt.Sprintf("CREATE DATABASE %s COMMENT '%sbeing made'", all, allMark)}
 	for _, table := range tables {
 		list = append(list, fmt.Sprintf("CREATE TABLE %[1]s.%[2]s AS %[3]s.%[2]s ENGINE = Distributed(%[4]s, %[3]s, %[2]s)",
 			all, migrate.Quote(table), migrate.Quote(h.database), migrate.Quote(cluster)))
