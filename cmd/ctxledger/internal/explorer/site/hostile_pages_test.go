@@ -19,6 +19,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/browsertest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
@@ -236,7 +237,7 @@ func crawl(t *testing.T, base string) (visited []string) {
 			if n.Type != html.ElementNode {
 				continue
 			}
-			if n.Data == "script" && attribute(n, "src") == "" || n.Data == "img" || n.Data == "iframe" {
+			if n.Data == "script" && pagetest.Attribute(n, "src") == "" || n.Data == "img" || n.Data == "iframe" {
 				t.Errorf("%.300q has the element %s", path, n.Data)
 			}
 			for _, a := range n.Attr {

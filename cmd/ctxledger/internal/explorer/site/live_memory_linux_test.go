@@ -42,7 +42,7 @@ func TestTenLivePagesTakeLittleMemory(t *testing.T) {
 	began := time.Now()
 	publish := func(n int) {
 		file := filepath.Join(t.TempDir(), "calls.ndjson")
-		if err := os.WriteFile(file, []byte(callEvents(n, began)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(clitest.CallEvents(n, began)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, stderr, code := clitest.Run(t, "publish", file, "--data", data); code != cli.ExitDone {

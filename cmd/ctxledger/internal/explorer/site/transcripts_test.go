@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"maps"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
+	"github.com/ctxledger/ctxledger/queries/client"
 )
 
 // otherCounts is what expected.json counts of the logs of other programs, in the
@@ -183,14 +186,14 @@ func TestTranscriptsGiveTheCountedAnswers(t *testing.T) {
 	checkCorrections(t, data, want)
 	first := clitest.Everything(t, data)
 
-	sessions := pagesEqualAnswers(t, data, found.Explorer)
+	sessions := pagetest.EqualAnswers(t, data, found.Explorer)
 	if len(sessions) < 7 {
 		t.Errorf("%d sessions were compared", len(sessions))
 	}
 	if n := barsEqual(t, data, strings.TrimSuffix(found.Explorer, "/"), sessions); n < 5 {
 		t.Errorf("%d bars have a segment that the log does not have", n)
 	}
-	pagesEqualTheList(t, strings.TrimSuffix(found.Explorer, "/"), sessionsByPage(t, strings.TrimSuffix(found.Explorer, "/")))
+	pagetest.EqualTheList(t, strings.TrimSuffix(found.Explorer, "/"), sessionsByPage(t, strings.TrimSuffix(found.Explorer, "/")))
 
 	// The stream recognises what it has just stored by its message id.
 	stdout, stderr, code = clitest.Run(t, "import", "auto", logs, "--data", data)
@@ -227,4 +230,17 @@ func forget(t *testing.T, natsURL string) {
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// sessionsByPage returns the ids of all sessions, in pages of one.
+func sessionsByPage(t *testing.T, base string) (ids []any) {
+	t.Helper()
+	c := &client.Client{Base: base}
+	for row, err := range c.Sessions(t.Context(), url.Values{"limit": {"1"}, "tenant": {"default"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, row["session_id"])
+	}
+	return ids
 }

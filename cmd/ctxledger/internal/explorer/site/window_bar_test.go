@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
 )
 
 // barOf is what `window -o json` says of the bar.
@@ -34,11 +35,11 @@ type barOf struct {
 // barsEqual compares the bars of the first, a middle and the last billed call of every session. The
 // segments add up to the bill. The terminal, the page of the call, the table of calls and the report
 // have the same figures. It returns the number of bars with a segment that the log does not have.
-func barsEqual(t *testing.T, data, base string, sessions []shownSession) (unexplained int) {
+func barsEqual(t *testing.T, data, base string, sessions []pagetest.Session) (unexplained int) {
 	t.Helper()
 	for _, session := range sessions {
-		id, table := session.id, session.table
-		calls := slices.DeleteFunc(slices.Clone(session.calls), func(c map[string]any) bool { return c["window_tokens"] == nil })
+		id, table := session.ID, session.Table
+		calls := slices.DeleteFunc(slices.Clone(session.Calls), func(c map[string]any) bool { return c["window_tokens"] == nil })
 		if len(calls) == 0 {
 			continue
 		}
@@ -54,7 +55,7 @@ func barsEqual(t *testing.T, data, base string, sessions []shownSession) (unexpl
 		if err != nil {
 			t.Fatal(err)
 		}
-		inReport, compared := rowsOf(report, "calls"), 0
+		inReport, compared := pagetest.Rows(report, "calls"), 0
 		corrected := make(map[string]map[string]any)
 		for _, row := range clitest.Ask(t, data, "corrected-windows", "--param", "session_id="+id) {
 			corrected[fmt.Sprint(row["turn_id"], " ", row["call_id"])] = row
@@ -112,10 +113,10 @@ func barsEqual(t *testing.T, data, base string, sessions []shownSession) (unexpl
 					}
 				}
 			}
-			page := parsePage(t, base+"/c/"+url.PathEscape(call)+"?turn="+url.QueryEscape(turn)+"&session="+url.QueryEscape(id))
+			page := pagetest.Parse(t, base+"/c/"+url.PathEscape(call)+"?turn="+url.QueryEscape(turn)+"&session="+url.QueryEscape(id))
 			var inPage int64
-			for _, row := range all(find(page, func(n *html.Node) bool { return n.Data == "tbody" }), "tr") {
-				n, _ := strconv.ParseInt(strings.ReplaceAll(cellsOf(row)[3], "−", "-"), 10, 64)
+			for _, row := range pagetest.All(pagetest.Find(page, func(n *html.Node) bool { return n.Data == "tbody" }), "tr") {
+				n, _ := strconv.ParseInt(strings.ReplaceAll(pagetest.Cells(row)[3], "−", "-"), 10, 64)
 				inPage += n
 			}
 			if inPage != sum {

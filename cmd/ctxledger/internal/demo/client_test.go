@@ -1,8 +1,7 @@
-package site_test
+package demo_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
 	"github.com/ctxledger/ctxledger/queries/client"
 )
 
@@ -81,7 +80,7 @@ func clientFollowsDocument(t *testing.T, base, session string, paths map[string]
 			t.Errorf("no method of the client reaches %s", path)
 		}
 	}
-	pagesEqualTheList(t, base, paged)
+	pagetest.EqualTheList(t, base, paged)
 }
 
 // patternOf returns the path of the document that an address has, the most specific one.
@@ -93,37 +92,4 @@ func patternOf(paths map[string]any, asked *url.URL) (best string) {
 		}
 	}
 	return best
-}
-
-// pagesEqualTheList: pages of one session each are the whole list, in its order.
-func pagesEqualTheList(t *testing.T, base string, paged []any) {
-	t.Helper()
-	c, whole := &client.Client{Base: base}, []any(nil)
-	for row, err := range c.Sessions(t.Context(), url.Values{"tenant": {"default"}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole = append(whole, row["session_id"])
-	}
-	if len(whole) == 0 || fmt.Sprint(paged) != fmt.Sprint(whole) {
-		t.Errorf("the pages have %v, the list has %v", paged, whole)
-	}
-	for _, wrong := range []string{"x", "AAAA", "Cgo"} {
-		if response, text := clitest.Get(t, base+"/api/v1/sessions?cursor="+wrong); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, "cursor") {
-			t.Errorf("the cursor %s answers %d %s", wrong, response.StatusCode, text)
-		}
-	}
-}
-
-// sessionsByPage returns the ids of all sessions, in pages of one.
-func sessionsByPage(t *testing.T, base string) (ids []any) {
-	t.Helper()
-	c := &client.Client{Base: base}
-	for row, err := range c.Sessions(t.Context(), url.Values{"limit": {"1"}, "tenant": {"default"}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, row["session_id"])
-	}
-	return ids
 }

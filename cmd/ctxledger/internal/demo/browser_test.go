@@ -1,4 +1,4 @@
-package site_test
+package demo_test
 
 import (
 	"os"

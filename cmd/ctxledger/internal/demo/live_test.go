@@ -1,7 +1,6 @@
-package site_test
+package demo_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,19 +12,6 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/browsertest"
 )
 
-// callEvents are a window of one block and its bill, as two events of a session.
-func callEvents(n int, at time.Time) string {
-	event := func(id, kind, subject, data string, sequence int) string {
-		return fmt.Sprintf(`{"specversion":"1.0","id":"%s","source":"urn:live","type":"dev.ctxledger.%s.v1","subject":"%s","time":"%s","sessionid":"live-1","threadid":"live-1","turnid":"turn-1","sequence":"%012d","data":%s}`,
-			id, kind, subject, at.Add(time.Duration(n)*time.Millisecond).UTC().Format(time.RFC3339Nano), sequence, data) + "\n"
-	}
-	call, assembly := fmt.Sprint("live-call-", n), fmt.Sprint("live-window-", n)
-	return event(assembly, "context.assembly.created", assembly, fmt.Sprintf(
-		`{"schema_version":"0.1.0","event_type":"context.assembly.created","assembly_id":"%s","call_id":"%s","target":"model","ordered_blocks":[{"block":"b","layer":"user","role":"user","tokens":%d}]}`, assembly, call, 100*n), 2*n-1) +
-		event(call, "context.usage.recorded", call, fmt.Sprintf(
-			`{"schema_version":"0.1.0","event_type":"context.usage.recorded","call_id":"%s","model":"m","assembly_id":"%s","usage":{"uncached_input_tokens":%d,"output_tokens":1}}`, call, assembly, 100*n), 2*n)
-}
-
 // pageGrowsWhileItRecords opens the page of a session that is being recorded. The page shows each
 // further call within a second of its projection. A hidden page closes its event stream, and shows the
 // present state when it is visible again. So does each of ten tabs.
@@ -34,7 +20,7 @@ func pageGrowsWhileItRecords(t *testing.T, b *browsertest.Browser, data, base st
 	began := time.Now()
 	publish := func(n int) {
 		file := filepath.Join(t.TempDir(), "calls.ndjson")
-		if err := os.WriteFile(file, []byte(callEvents(n, began)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(clitest.CallEvents(n, began)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if stdout, stderr, code := clitest.Run(t, "publish", file, "--data", data); code != cli.ExitDone {

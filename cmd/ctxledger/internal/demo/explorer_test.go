@@ -1,4 +1,4 @@
-package site_test
+package demo_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/demo"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
 )
 
 // explorerEqualsAnswers visits every page of the demo's session, and compares what the pages and
@@ -57,7 +58,7 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 		t.Errorf("a form that is posted answers %v, %v", response, err)
 	}
 	head, _, _ := clitest.Run(t, "proof", "checkpoint", "--data", data)
-	fields, evidence := strings.Fields(head), textOf(parsePage(t, base+"/evidence"))
+	fields, evidence := strings.Fields(head), pagetest.Text(pagetest.Parse(t, base+"/evidence"))
 	if len(fields) < 6 || !strings.Contains(evidence, fields[1]) || !strings.Contains(evidence, fields[5]) || !strings.Contains(evidence, fields[len(fields)-1]) {
 		t.Errorf("the evidence page lacks the log, the root or the signer of the head\n%s", head)
 	}
@@ -65,147 +66,11 @@ func explorerEqualsAnswers(t *testing.T, data, base, session string) {
 	apiEqualsAnswers(t, data, base, session)
 }
 
-// parsePage returns the elements of a page.
-func parsePage(t *testing.T, address string) *html.Node {
-	t.Helper()
-	_, text := clitest.Get(t, address)
-	page, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page
-}
-
-// shownSession is a session as the query river and the page of the session tell of it.
-type shownSession struct {
-	id    string
-	calls []map[string]any    // rows of the query
-	table map[string][]string // rows of the page, by turn and call
-}
-
-// pagesEqualAnswers compares the numbers of the list and of each session's page with the commands. It
-// returns the sessions.
-func pagesEqualAnswers(t *testing.T, data, base string) (sessions []shownSession) {
-	t.Helper()
-	base = strings.TrimSuffix(base, "/")
-	list := clitest.Ask(t, data, "sessions")
-	trs := all(find(parsePage(t, base+"/"), func(n *html.Node) bool { return attribute(n, "id") == "sessions" }), "tr")[1:]
-	if len(trs) != len(list) {
-		t.Fatalf("the page lists %d sessions, the query %d", len(trs), len(list))
-	}
-	for i, tr := range trs {
-		cells := cellsOf(tr)
-		for column, name := range map[int]string{3: "turns", 4: "calls", 5: "max_window_tokens", 8: "output", 9: "compactions", 10: "redactions", 11: "gaps"} {
-			if cells[column] != digits(list[i][name]) || attribute(tr, "data-session") != list[i]["session_id"] {
-				t.Errorf("session %v: the page says %q for %s, the query says %v", list[i]["session_id"], cells[column], name, list[i][name])
-			}
-		}
-		if share, _ := shareOf(list[i]); plain(cells[7]) != share {
-			t.Errorf("session %v: the page says %q was read from the cache, the query %q", list[i]["session_id"], cells[7], share)
-		}
-		if want := costOf(list[i]); !strings.HasSuffix(plain(cells[12]), want) {
-			t.Errorf("session %v: the page says that it cost %q, the query %q", list[i]["session_id"], cells[12], want)
-		}
-	}
-	for _, session := range list {
-		id := fmt.Sprint(session["session_id"])
-		page := parsePage(t, base+"/s/"+url.PathEscape(id))
-		figuresEqualAnswers(t, data, page, session)
-		rows, compared, windows := rowsOf(page, "calls"), 0, 0
-		shown := shownSession{id, clitest.Ask(t, data, "river", "--param", "session_id="+id), rows}
-		sessions = append(sessions, shown)
-		for _, call := range shown.calls {
-			if call["window_tokens"] != nil || call["window_expected"] != nil {
-				windows++
-			}
-			cells, ok := rows[fmt.Sprint(call["turn_id"], " ", call["call_id"])]
-			for column, name := range map[int]string{4: "window_tokens", 7: "cache_read", 8: "cache_written", 9: "lost_tokens"} {
-				if ok && cells[column] != digits(call[name]) {
-					t.Errorf("call %v: the page says %q for %s, the query says %v", call["call_id"], cells[column], name, call[name])
-				}
-			}
-			if ok {
-				compared++
-			}
-		}
-		if compared < windows || compared != len(rows) {
-			t.Errorf("session %s: %d calls of %d with a window were compared; the page has %d", id, compared, windows, len(rows))
-		}
-	}
-	return sessions
-}
-
-// figuresEqualAnswers compares the figures at the head of a session's page with the queries. session is
-// its row of sessions.
-func figuresEqualAnswers(t *testing.T, data string, page *html.Node, session map[string]any) {
-	t.Helper()
-	id := fmt.Sprint(session["session_id"])
-	figures := make(map[string]string) // by the beginning of what they are about
-	for _, li := range all(find(page, func(n *html.Node) bool { return attribute(n, "class") == "facts" }), "li") {
-		about := textOf(all(li, "span")[0])
-		words := strings.Fields(about)
-		figures[strings.Join(words[:min(2, len(words))], " ")] = plain(textOf(all(li, "b")[0]))
-	}
-	check := func(about, want string) {
-		if got := figures[about]; got != want {
-			t.Errorf("session %s: the page says %q of %s…, the queries say %q", id, got, about, want)
-		}
-	}
-	if n, ok := session["max_window_tokens"].(float64); ok {
-		check("tokens in", fmt.Sprintf("%.0f", n))
-	}
-	share, billed := shareOf(session)
-	if billed {
-		check("of billed", share)
-	}
-	var paid float64
-	for _, cause := range clitest.Ask(t, data, "cache-bill", "--param", "session_id="+id) {
-		recomputed, known := cause["recomputed_billed"].(float64)
-		unbroken, _ := cause["unbroken_billed"].(float64)
-		if known && cause["cause"] != "append" && cause["cause"] != "first" {
-			paid += recomputed - unbroken
-		}
-	}
-	if billed {
-		check("tokens paid", fmt.Sprintf("%.0f", paid))
-	}
-	if want := costOf(session); want != "" {
-		check("cost of", want)
-	}
-	sub := plain(textOf(find(page, func(n *html.Node) bool { return attribute(n, "class") == "sub" })))
-	if want := fmt.Sprintf("%.0fcall", session["calls"]); !strings.Contains(sub, want) {
-		t.Errorf("session %s: the page says %q, the query counts %v calls", id, sub, session["calls"])
-	}
-}
-
-// plain removes all white space, such as that between thousands.
-func plain(s string) string { return strings.Join(strings.Fields(s), "") }
-
-// shareOf returns which share of a session's input was read from the cache, as a page writes it.
-func shareOf(session map[string]any) (share string, billed bool) {
-	read, known := session["cache_read"].(float64)
-	uncached, _ := session["uncached_input"].(float64)
-	written, _ := session["cache_written"].(float64)
-	if whole := read + uncached + written; known && whole > 0 {
-		return fmt.Sprintf("%.1f%%", 100*read/whole), true
-	}
-	return "", false
-}
-
-// costOf returns what a session cost, as a page writes it without white space.
-func costOf(session map[string]any) string {
-	cost, known := session["at_least_cost"].(float64)
-	if currencies, _ := session["priced_currencies"].([]any); known && len(currencies) == 1 {
-		return fmt.Sprintf("%.2f%v", cost, currencies[0])
-	}
-	return ""
-}
-
 // sessionPageEqualsAnswers compares the list of sessions, the table of calls and a window with the
 // commands.
 func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
 	t.Helper()
-	pagesEqualAnswers(t, data, base)
+	pagetest.EqualAnswers(t, data, base)
 	stdout, _, _ := clitest.Run(t, "window", "--session", session, "--turn", "turn-3", "--call", "call-17", "-o", "json", "--data", data)
 	var window struct {
 		Blocks []struct {
@@ -217,13 +82,13 @@ func sessionPageEqualsAnswers(t *testing.T, data, base, session string) {
 	if err := json.Unmarshal([]byte(stdout), &window); err != nil {
 		t.Fatal(err)
 	}
-	blocks := all(find(parsePage(t, base+"/c/call-17?turn=turn-3&session="+session), func(n *html.Node) bool { return n.Data == "tbody" }), "tr")
+	blocks := pagetest.All(pagetest.Find(pagetest.Parse(t, base+"/c/call-17?turn=turn-3&session="+session), func(n *html.Node) bool { return n.Data == "tbody" }), "tr")
 	i := 0
 	for _, b := range window.Blocks {
 		if b.Target != "" && b.Target != "model" {
 			continue
 		}
-		if cells := cellsOf(blocks[i]); cells[0] != fmt.Sprint(b.Position) || cells[3] != digits(b.Tokens) {
+		if cells := pagetest.Cells(blocks[i]); cells[0] != fmt.Sprint(b.Position) || cells[3] != pagetest.Digits(b.Tokens) {
 			t.Errorf("block %d: the page says %v, the command says %v", b.Position, cells, b.Tokens)
 		}
 		i++

@@ -1,4 +1,4 @@
-package site_test
+package demo_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/browsertest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/explorer/pagetest"
 )
 
 // packsFromThePage makes a pack of the session and verifies it, as the buttons of the evidence page do.
@@ -93,14 +94,14 @@ func packsFromThePage(t *testing.T, data, base, session string) {
 // itemIsProved compares the badges of an item's page with the proofs of the command.
 func itemIsProved(t *testing.T, data, base, session string) {
 	t.Helper()
-	page := parsePage(t, base+"/i/"+url.PathEscape("helper-1/tool-1:result")+"?turn=helper-1%2Fturn-1&session="+session)
-	steps := all(find(page, func(n *html.Node) bool { return attribute(n, "id") == "steps" }), "tr")[1:]
+	page := pagetest.Parse(t, base+"/i/"+url.PathEscape("helper-1/tool-1:result")+"?turn=helper-1%2Fturn-1&session="+session)
+	steps := pagetest.All(pagetest.Find(page, func(n *html.Node) bool { return pagetest.Attribute(n, "id") == "steps" }), "tr")[1:]
 	stdout, stderr, code := clitest.Run(t, "why", "--session", session, "--turn", "helper-1/turn-1", "--item", "helper-1/tool-1:result", "--proof", "-o", "json", "--data", data)
 	if proved := strings.Count(stdout, `"proved":true`); code != cli.ExitDone || proved != len(steps) || proved < 10 {
 		t.Fatalf("the command proves %d steps, the page has %d: %d %s", proved, len(steps), code, stderr)
 	}
 	for _, step := range steps {
-		if text := textOf(step); !strings.HasSuffix(strings.TrimSpace(text), "proved") {
+		if text := pagetest.Text(step); !strings.HasSuffix(strings.TrimSpace(text), "proved") {
 			t.Errorf("the step %q has no badge", text)
 		}
 	}
@@ -120,7 +121,7 @@ func comparesByDragging(t *testing.T, b *browsertest.Browser, data, base, sessio
 	b.Visit(t, base+"/s/"+session, base, wide)
 	b.Drag(t, fmt.Sprintf(`.hit[data-first="%d"]`, to), fmt.Sprintf(`.hit[data-first="%d"]`, from))
 	b.Await(t, base+compared)
-	if page := textOf(parsePage(t, base+compared)); !strings.Contains(page, "compaction") || !strings.Contains(page, "first position that differs") {
+	if page := pagetest.Text(pagetest.Parse(t, base+compared)); !strings.Contains(page, "compaction") || !strings.Contains(page, "first position that differs") {
 		t.Errorf("the difference does not say why the windows differ: %.400s", page)
 	}
 	b.Visit(t, base+"/s/"+session, base, wide)
