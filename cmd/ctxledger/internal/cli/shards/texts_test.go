@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/keyfile"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/schema"
@@ -15,16 +16,16 @@ import (
 // another shard.
 func TestLargeTextsOfAShard(t *testing.T) {
 	t.Parallel()
-	c := newShardRig(t, 2)
-	c.must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
-	r := &clitest.TextRig{T: t, Data: c.data, Logs: t.TempDir(), Text: strings.Repeat("The fox lived in Rotterdam. ", 7315), JS: c.js}
+	c := shardtest.NewRig(t, 2)
+	c.Must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
+	r := &clitest.TextRig{T: t, Data: c.Data, Logs: t.TempDir(), Text: strings.Repeat("The fox lived in Rotterdam. ", 7315), JS: c.JS}
 	const sessions = 6
 	for i := range sessions {
 		clitest.LogWithText(t, r.Logs, fmt.Sprint("s-", i), r.Text)
 	}
-	c.must("import", "claude-code", r.Logs, "--store-text", "--no-wait")
-	c.must("project", "--until-caught-up")
-	for i, l := range c.ledgers().All() {
+	c.Must("import", "claude-code", r.Logs, "--store-text", "--no-wait")
+	c.Must("project", "--until-caught-up")
+	for i, l := range c.Ledgers().All() {
 		var n uint64
 		if err := l.SQL(nil).Conn.QueryRow(t.Context(), "SELECT uniqExact(session_id) FROM items").Scan(&n); err != nil || n == 0 || n == sessions {
 			t.Fatalf("shard %d has %d of the sessions: %v", i+1, n, err)
@@ -32,7 +33,7 @@ func TestLargeTextsOfAShard(t *testing.T) {
 	}
 	windows := func() (list []string) {
 		for i := range sessions {
-			list = append(list, c.must("window", "--turn", "u-2", "--session", fmt.Sprint("s-", i), "--text"))
+			list = append(list, c.Must("window", "--turn", "u-2", "--session", fmt.Sprint("s-", i), "--text"))
 		}
 		return list
 	}
@@ -46,7 +47,7 @@ func TestLargeTextsOfAShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Redact(ring.Current(), "fox lived in Rotterdam")
-	c.must("project", "--until-caught-up")
+	c.Must("project", "--until-caught-up")
 	for i, said := range windows() {
 		if strings.Contains(said, "Rotterdam") || !strings.Contains(said, "that redaction r-1 withholds)") {
 			t.Errorf("session %d after the redaction: %.2000s", i, said)

@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"fmt"
@@ -24,10 +24,10 @@ func logItem(id, field string) []byte {
 
 // sendInvalid publishes messages to streams of both shards that will be quarantined.
 func (r *shardRig) sendInvalid() {
-	r.t.Helper()
+	r.T.Helper()
 	send := func(bucket string, data []byte) {
-		if _, err := r.js.Publish(r.t.Context(), "ctx.v1.acme.unnamed."+bucket+".log.appended", data); err != nil {
-			r.t.Fatal(err)
+		if _, err := r.JS.Publish(r.T.Context(), "ctx.v1.acme.unnamed."+bucket+".log.appended", data); err != nil {
+			r.T.Fatal(err)
 		}
 	}
 	for i, bucket := range []string{"p8a", "p40", "pff", "p00", "pff"} {
@@ -39,35 +39,35 @@ func (r *shardRig) sendInvalid() {
 // replayElsewhere replays a message of the second shard unchanged and by an event on the first, and a
 // message of the first unchanged.
 func (r *shardRig) replayElsewhere() {
-	r.t.Helper()
-	shards := r.ledgers().All()
+	r.T.Helper()
+	shards := r.Ledgers().All()
 	invalid := r.refusals(shards[1], read.RefusalFilter{Code: string(schema.CodeNotJSON)})[0]
 	misspelt := r.refusals(shards[0], read.RefusalFilter{Code: string(schema.CodeRequired)})[0]
 	for _, of := range []ledger.Refusal{invalid, misspelt} {
-		if _, err := quarantine.Replay(r.t.Context(), r.js, of); err != nil {
-			r.t.Fatal(err)
+		if _, err := quarantine.Replay(r.T.Context(), r.JS, of); err != nil {
+			r.T.Fatal(err)
 		}
 	}
 	e, err := schema.ParseStructured(logItem("fixed", "log_item_id"))
 	if err == nil {
-		_, err = quarantine.ReplayFixed(r.t.Context(), r.js, invalid, e)
+		_, err = quarantine.ReplayFixed(r.T.Context(), r.JS, invalid, e)
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 }
 
 // sameQuarantine compares quarantined messages with one machine.
 func (r *shardRig) sameQuarantine() {
-	r.t.Helper()
+	r.T.Helper()
 	r.sendInvalid()
-	r.must("project", "--until-caught-up")
-	if list := r.must("quarantine", "list", "-o", "csv"); strings.Count(list, ",not_json,") != 5 || strings.Count(list, ",required,") != 5 {
-		r.t.Errorf("without replays the list is\n%s", list)
+	r.Must("project", "--until-caught-up")
+	if list := r.Must("quarantine", "list", "-o", "csv"); strings.Count(list, ",not_json,") != 5 || strings.Count(list, ",required,") != 5 {
+		r.T.Errorf("without replays the list is\n%s", list)
 	}
 	r.replayElsewhere()
-	r.must("project", "--until-caught-up")
-	r.projectPlain(4)
+	r.Must("project", "--until-caught-up")
+	r.ProjectPlain(4)
 	for says, args := range map[string][]string{
 		`"outcome":"recorded"`: {"query", "quarantine", "-o", "json"},
 		"refused":              {"quarantine", "list", "--code", "required"},
@@ -78,7 +78,7 @@ func (r *shardRig) sameQuarantine() {
 	} {
 		r.sameOutput(says, args...)
 	}
-	for _, l := range r.ledgers().All() {
+	for _, l := range r.Ledgers().All() {
 		found := r.refusals(l, read.RefusalFilter{Code: string(schema.CodeNotJSON)})[0]
 		show := []string{"quarantine", "show", fmt.Sprint(found.StreamSeq), "--incarnation", found.Incarnation.String()}
 		r.sameOutput("what to do", show...)
@@ -90,50 +90,50 @@ func (r *shardRig) sameQuarantine() {
 
 // replaysByCommand replays messages of both shards while a projector runs.
 func (r *shardRig) replaysByCommand() {
-	r.t.Helper()
-	fixed := filepath.Join(r.data, "fixed.json")
+	r.T.Helper()
+	fixed := filepath.Join(r.Data, "fixed.json")
 	if err := os.WriteFile(fixed, logItem("fixed-2", "log_item_id"), 0o600); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	waiting := r.refusals(r.ledgers().All()[1], read.RefusalFilter{Code: string(schema.CodeNotJSON), Waiting: true})
+	waiting := r.refusals(r.Ledgers().All()[1], read.RefusalFilter{Code: string(schema.CodeNotJSON), Waiting: true})
 	of := waiting[len(waiting)-1]
 	project := r.projecting()
-	if out := r.must("quarantine", "replay", fmt.Sprint(of.StreamSeq), fixed, "--incarnation", of.Incarnation.String()); !strings.Contains(out, ": recorded\n") {
-		r.t.Errorf("a replay by a fixed event printed %q", out)
+	if out := r.Must("quarantine", "replay", fmt.Sprint(of.StreamSeq), fixed, "--incarnation", of.Incarnation.String()); !strings.Contains(out, ": recorded\n") {
+		r.T.Errorf("a replay by a fixed event printed %q", out)
 	}
-	list := strings.Count(r.must("quarantine", "list", "--code", "not_json", "--waiting", "-o", "csv"), "\n") - 1
-	out, stderr, code := r.run("quarantine", "replay", "--code", "not_json")
+	list := strings.Count(r.Must("quarantine", "list", "--code", "not_json", "--waiting", "-o", "csv"), "\n") - 1
+	out, stderr, code := r.Run("quarantine", "replay", "--code", "not_json")
 	if code != cli.ExitRefused || strings.Count(out, ": refused again: ") != list || strings.Count(out, "\n") != list || list < 3 {
-		r.t.Errorf("replays of %d messages ended with %d: %s%s", list, code, out, stderr)
+		r.T.Errorf("replays of %d messages ended with %d: %s%s", list, code, out, stderr)
 	}
-	if err := project.Process.Signal(os.Interrupt); err != nil || project.Code(r.t, time.Minute) != cli.ExitDone {
-		r.t.Errorf("project: %v %s", err, &project.Messages)
+	if err := project.Process.Signal(os.Interrupt); err != nil || project.Code(r.T, time.Minute) != cli.ExitDone {
+		r.T.Errorf("project: %v %s", err, &project.Messages)
 	}
-	r.projectPlain(4)
+	r.ProjectPlain(4)
 	r.sameOutput("refused", "quarantine", "list")
 	r.sameOutput("as sequence ", "quarantine", "show", fmt.Sprint(of.StreamSeq), "--incarnation", of.Incarnation.String())
 }
 
 // refusals returns the quarantined messages of one ledger that fit.
 func (r *shardRig) refusals(l *ledger.Ledger, f read.RefusalFilter) (list []ledger.Refusal) {
-	r.t.Helper()
-	err := read.Of(l).Refusals(r.t.Context(), f, func(found ledger.Refusal) error {
+	r.T.Helper()
+	err := read.Of(l).Refusals(r.T.Context(), f, func(found ledger.Refusal) error {
 		list = append(list, found)
 		return nil
 	})
 	if err != nil || len(list) == 0 {
-		r.t.Fatalf("%d messages fit %v: %v", len(list), f, err)
+		r.T.Fatalf("%d messages fit %v: %v", len(list), f, err)
 	}
 	return list
 }
 
 // sameOutput compares what a command prints with one machine, and returns it.
 func (r *shardRig) sameOutput(says string, args ...string) string {
-	r.t.Helper()
-	got, code := r.printed(r.shards[0].ClickHouseDSN(), "", args)
-	want, wantCode := r.printed(r.dsn, "", args)
+	r.T.Helper()
+	got, code := r.Printed(r.Shards[0].ClickHouseDSN(), "", args)
+	want, wantCode := r.Printed(r.DSN, "", args)
 	if got != want || code != cli.ExitDone || wantCode != cli.ExitDone || !strings.Contains(want, says) {
-		r.t.Errorf("%v ended with %d, on one machine with %d, and printed\n%s\nand on one machine\n%s", args, code, wantCode, got, want)
+		r.T.Errorf("%v ended with %d, on one machine with %d, and printed\n%s\nand on one machine\n%s", args, code, wantCode, got, want)
 	}
 	return want
 }

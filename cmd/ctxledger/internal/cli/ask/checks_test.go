@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"strings"
@@ -9,35 +9,35 @@ import (
 
 // numbered publishes an item of a session with a sequence, on the subject of another session.
 func (p *person) numbered(session, on string, sequence int64) {
-	p.t.Helper()
-	e := p.event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "numbered", ContextKind: "note"}})
+	p.T.Helper()
+	e := p.Event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "numbered", ContextKind: "note"}})
 	e.Source, e.Sequence = "urn:test:numbered", &sequence
 	m := e.Binary()
 	m.Subject = strings.Replace(m.Subject, schema.Bucket(session), schema.Bucket(on), 1)
-	p.send(m)
+	p.Send(m)
 }
 
 // publishChecked publishes facts of a session on one shard that violate a rule only because of facts on the other
 // shard, and others that do not violate one only because of these.
 func (p *person) publishChecked() {
-	p.t.Helper()
+	p.T.Helper()
 	first, second := p.sessions[0], p.sessions[1]
-	p.publish(first, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
-	p.item(first, "", "offer-1", "an offer", "")
-	p.publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "borrowed", BindingID: "resource:a", OfferedBy: "offer-1"}})
-	p.publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "nobodys", BindingID: "resource:none", OfferedBy: "none"}})
+	p.Publish(first, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
+	p.Item(first, "", "offer-1", "an offer", "")
+	p.Publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "borrowed", BindingID: "resource:a", OfferedBy: "offer-1"}})
+	p.Publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "nobodys", BindingID: "resource:none", OfferedBy: "none"}})
 	for session, fact := range map[string]schema.Fact{
 		first:  &schema.EnvelopeCreated{ContextID: "context-1", Scope: "session", Lifecycle: schema.LifecycleArchived},
 		second: &schema.ItemAdded{Item: schema.Item{ItemID: "unsealed"}},
 	} {
-		e := p.event(session, "", fact)
+		e := p.Event(session, "", fact)
 		e.Source, e.ContextID = "urn:test:seals", "context-1"
-		p.send(e.Binary())
+		p.Send(e.Binary())
 	}
 	for _, session := range p.sessions { // a source counts once
-		e := p.event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "of-both"}})
+		e := p.Event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "of-both"}})
 		e.Source = "urn:test:both"
-		p.send(e.Binary())
+		p.Send(e.Binary())
 	}
 	p.numbered(second, second, 1)
 	p.numbered(second, first, 2) // refused on the other shard
@@ -50,18 +50,18 @@ func (p *person) publishChecked() {
 
 // sameChecks compares the question checks with one machine, after publishChecked.
 func (p *person) sameChecks() {
-	p.t.Helper()
-	for _, l := range []*ledger.Ledger{p.ledgers().All()[1], p.plain} { // a session that is quiet for two days
-		err := l.SQL(nil).Conn.Exec(p.t.Context(), `INSERT INTO events SELECT * REPLACE (
+	p.T.Helper()
+	for _, l := range []*ledger.Ledger{p.Ledgers().All()[1], p.Plain} { // a session that is quiet for two days
+		err := l.SQL(nil).Conn.Exec(p.T.Context(), `INSERT INTO events SELECT * REPLACE (
 			recorded_at - toIntervalDay(2) AS recorded_at, 'quiet' AS session_id, stream_seq + 1000000 AS stream_seq) FROM events WHERE source = 'urn:test:seals' AND event_type = 'context.item.added'`)
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 	}
 	found := p.sameOutput("check_references_elsewhere,2,1,"+p.sessions[1]+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
 	for _, says := range []string{"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,"} {
 		if !strings.Contains(found, says) {
-			p.t.Errorf("the checks lack %q:\n%s", says, found)
+			p.T.Errorf("the checks lack %q:\n%s", says, found)
 		}
 	}
 	p.sameOutput(",context.item.added,", "query", "event-types", "-o", "csv")

@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
 	"github.com/ctxledger/ctxledger/ledger/cluster/answer"
@@ -32,35 +33,35 @@ func TestShardsOfManyEvents(t *testing.T) {
 		}
 	}
 	r := newShardRig(t, n)
-	r.must("migrate", "--cluster", embeddedtest.ClusterName)
-	r.must("bench", "seed", "--events", strconv.Itoa(events))
+	r.Must("migrate", "--cluster", embeddedtest.ClusterName)
+	r.Must("bench", "seed", "--events", strconv.Itoa(events))
 	shards := r.drain(2)
-	r.projectPlain(16)
-	all := r.ledgers()
+	r.ProjectPlain(16)
+	all := r.Ledgers()
 	rows := 0
 	for _, l := range all.All() {
-		n, _ := digests(t, []*ledger.Ledger{l}, "events")
+		n, _ := shardtest.Digests(t, []*ledger.Ledger{l}, "events")
 		rows += int(n)
 	}
 	t.Logf("%d shards: %d events in %v, %.0f a second", n, rows, shards, float64(rows)/shards.Seconds())
 
 	one := standaloneRig(t)
-	one.must("migrate")
-	one.must("bench", "seed", "--events", strconv.Itoa(events))
+	one.Must("migrate")
+	one.Must("bench", "seed", "--events", strconv.Itoa(events))
 	alone := one.drain(1)
 	t.Logf("one machine: %v, ratio of the rates %.2f (bar 0.9)", alone, alone.Seconds()/shards.Seconds())
 
 	places := r.places(all, 1)
-	t.Logf("%d rows of answers are equal", r.sameAnswers(all, queries.All(), places))
+	t.Logf("%d rows of answers are equal", r.SameAnswers(all, queries.All(), places))
 	r.packs(places...)
 	for _, q := range queries.All() {
 		how, ok := q.Merge()
 		if !ok {
 			continue
 		}
-		about := questions(q, how)
+		about := shardtest.Questions(q, how)
 		for _, at := range places {
-			if given, ok := questionOf(q, at); ok {
+			if given, ok := shardtest.QuestionOf(q, at); ok {
 				about = append(about, given)
 			}
 		}
@@ -70,11 +71,11 @@ func TestShardsOfManyEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			onShards := fastest(t, func() error {
-				_, err := allRows(answer.Query(t.Context(), all, q, bound, read.DefaultLimits()))
+				_, err := shardtest.AllRows(answer.Query(t.Context(), all, q, bound, read.DefaultLimits()))
 				return err
 			})
 			onOne := fastest(t, func() error {
-				_, err := allRows(turn.Query(t.Context(), r.plain, q, bound, read.DefaultLimits()))
+				_, err := shardtest.AllRows(turn.Query(t.Context(), r.Plain, q, bound, read.DefaultLimits()))
 				return err
 			})
 			if onShards == 0 || onOne == 0 {
@@ -89,15 +90,15 @@ func TestShardsOfManyEvents(t *testing.T) {
 
 // drain returns how long a number of projectors take until no event is left.
 func (r *shardRig) drain(projectors int) time.Duration {
-	r.t.Helper()
+	r.T.Helper()
 	began := time.Now()
 	var all []*clitest.Program
 	for range projectors {
-		all = append(all, r.command("project", "--until-caught-up").Begin(r.t))
+		all = append(all, r.Command("project", "--until-caught-up").Begin(r.T))
 	}
 	for _, p := range all {
-		if code := p.Code(r.t, time.Hour); code != cli.ExitDone {
-			r.t.Fatalf("project ended with %d: %s", code, &p.Messages)
+		if code := p.Code(r.T, time.Hour); code != cli.ExitDone {
+			r.T.Fatalf("project ended with %d: %s", code, &p.Messages)
 		}
 	}
 	return time.Since(began)
@@ -121,5 +122,5 @@ func fastest(t *testing.T, run func() error) time.Duration {
 // standaloneRig has one machine in the place of the shards.
 func standaloneRig(t *testing.T) *shardRig {
 	t.Helper()
-	return newShardRigOf(t, []*embeddedtest.Servers{embeddedtest.ClickHouse(t)})
+	return &shardRig{shardtest.NewRigOf(t, []*embeddedtest.Servers{embeddedtest.ClickHouse(t)})}
 }

@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // publishErasures publishes, for each place, the facts of an erasure with two parts. They name messages that no
 // stream has, so nothing is erased.
-func (r *shardRig) publishErasures(places ...place) {
-	r.t.Helper()
+func (r *shardRig) publishErasures(places ...shardtest.Place) {
+	r.T.Helper()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, p := range places {
 		for part := range 2 {
@@ -24,14 +25,14 @@ func (r *shardRig) publishErasures(places ...place) {
 					Stream: "CTX_0", Sequence: int64(1_000_000 + part), Leaf: strings.Repeat("ab", 32), SessionID: fmt.Sprint("gone-", i),
 				}},
 			}
-			of := schema.Correlation{Tenant: "acme", SessionID: p.session}
+			of := schema.Correlation{Tenant: "acme", SessionID: p.Session}
 			event, err := schema.NewEvent(fact, fmt.Sprintf("erasure-%d-%d", i, part), "urn:ctxledger:erase", began.Add(time.Duration(i)*time.Hour), of)
 			if err != nil {
-				r.t.Fatal(err)
+				r.T.Fatal(err)
 			}
 			m := event.Binary()
-			if _, err := r.js.PublishMsg(r.t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
-				r.t.Fatal(err)
+			if _, err := r.JS.PublishMsg(r.T.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
+				r.T.Fatal(err)
 			}
 		}
 	}
@@ -39,7 +40,7 @@ func (r *shardRig) publishErasures(places ...place) {
 
 // sameErasures compares the question erasures with one machine, after publishErasures.
 func (r *shardRig) sameErasures() {
-	r.t.Helper()
+	r.T.Helper()
 	r.sameOutput("request 0", "query", "erasures")
 	r.sameOutput(`"records":2`, "query", "erasures", "-o", "json", "--param", "session_id=gone-1")
 	r.sameOutput("request 1", "query", "erasures", "-o", "csv", "--param", "limit=1")

@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/queries"
 	"github.com/ctxledger/ctxledger/schema"
 )
 
 // spread publishes facts of one kind in sessions of both shards. Their groups, such as a policy, are on both.
 func (p *person) spread() {
-	p.t.Helper()
+	p.T.Helper()
 	for i, session := range p.sessions {
 		weight := int64(i + 1)
 		policy := schema.Common{PolicyRefs: schema.Refs("policy:p")}
@@ -57,13 +58,13 @@ func (p *person) spread() {
 
 // worked publishes a fact of an attempt at a task, by its own source unless that is empty.
 func (p *person) worked(session, source string, fact schema.Fact) {
-	p.t.Helper()
-	e := p.event(session, "", fact)
+	p.T.Helper()
+	e := p.Event(session, "", fact)
 	e.TaskID, e.AttemptID, e.RunID = "task-1", "attempt-"+session, "run-"+session
 	if source != "" {
 		e.Source = source
 	}
-	p.send(e.Binary())
+	p.Send(e.Binary())
 }
 
 // usage returns a billed call, which reads nothing of the cache.
@@ -112,70 +113,70 @@ func (p *person) asked(session string, i int) {
 
 // sameRuns compares packs of runs and tasks whose session is not given. A task of both sessions needs it.
 func (p *person) sameRuns() {
-	p.t.Helper()
+	p.T.Helper()
 	for _, session := range p.sessions {
 		p.samePacks([]string{"--run", "run-" + session}, []string{"--task", "task-1", "--attempt", "attempt-" + session})
 	}
-	out := filepath.Join(p.data, "none")
+	out := filepath.Join(p.Data, "none")
 	ambiguous := []string{"evidence", "export", "--task", "task-1", "--out", out}
-	got, code := p.printed(p.shards[0].ClickHouseDSN(), "", ambiguous)
-	want, _ := p.printed(p.dsn, "", ambiguous)
+	got, code := p.Printed(p.Shards[0].ClickHouseDSN(), "", ambiguous)
+	want, _ := p.Printed(p.DSN, "", ambiguous)
 	if code != cli.ExitUsage || got != want || !strings.Contains(want, "name one with --session and --tenant") {
-		p.t.Errorf("a task of two sessions ended with %d: %s\nand on one machine %s", code, got, want)
+		p.T.Errorf("a task of two sessions ended with %d: %s\nand on one machine %s", code, got, want)
 	}
-	if _, stderr, code := p.run("evidence", "export", "--run", "run-perso", "--out", out); code != cli.ExitFailed || !strings.Contains(stderr, "on a cluster give the whole id") {
-		p.t.Errorf("a beginning of a run's id ended with %d: %s", code, stderr)
+	if _, stderr, code := p.Run("evidence", "export", "--run", "run-perso", "--out", out); code != cli.ExitFailed || !strings.Contains(stderr, "on a cluster give the whole id") {
+		p.T.Errorf("a beginning of a run's id ended with %d: %s", code, stderr)
 	}
 }
 
 // sameGaps compares commands about the session of each shard. Some of its gaps have steps in the other session.
 func (p *person) sameGaps() {
-	p.t.Helper()
-	report, second := filepath.Join(p.data, "gaps.html"), p.sessions[1]
+	p.T.Helper()
+	report, second := filepath.Join(p.Data, "gaps.html"), p.sessions[1]
 	for says, args := range map[string][]string{
 		"what is gap-of-0?": {"report", "--session", p.sessions[0], "--out", report},
 		"what is gap-of-1?": {"report", "--session", second, "--out", report},
 		"gap-of-0":          {"why", "--turn", "turn-" + second, "--session", second, "--item", "left-0", "-o", "csv"},
 	} {
-		got, code := p.printed(p.shards[0].ClickHouseDSN(), report, args)
-		want, _ := p.printed(p.dsn, report, args)
+		got, code := p.Printed(p.Shards[0].ClickHouseDSN(), report, args)
+		want, _ := p.Printed(p.DSN, report, args)
 		if at := differAt(got, want); code != cli.ExitDone || at >= 0 || !strings.Contains(want, says) {
 			at = max(at-100, 0)
-			p.t.Errorf("%v ended with %d and printed\n%.600s\nand on one machine\n%.600s", args, code, got[min(at, len(got)):], want[min(at, len(want)):])
+			p.T.Errorf("%v ended with %d and printed\n%.600s\nand on one machine\n%.600s", args, code, got[min(at, len(got)):], want[min(at, len(want)):])
 		}
 	}
 }
 
 // sameSpread compares the questions about the facts of spread with one machine. Each answer has rows.
 func (p *person) sameSpread() {
-	p.t.Helper()
-	shards := p.ledgers()
+	p.T.Helper()
+	shards := p.Ledgers()
 	for name, least := range map[string]int64{
 		"cache-miss-reasons": 2, "elision-savings": 2, "resources": 2, "selection-signals": 3, "tasks": 2, "tellings": 6, "items-by-kind": 4, "fidelity": 2, "tools-by-name": 0, "model-usage": 1, "tokenizer-error": 2,
 		"omitted-then-missing": 2, "open-gaps": 5, "gaps": 1, "unreferenced-results": 0,
 	} {
 		q, err := queries.Get(name)
 		if err != nil {
-			p.t.Fatal(err)
+			p.T.Fatal(err)
 		}
 		given := map[string]string{"tenant": "acme"}
-		if has(q, "as_of") {
+		if shardtest.Has(q, "as_of") {
 			given["as_of"] = "2040-01-01T00:00:00Z"
 		}
-		if !required(q) {
-			if rows := p.same(shards, q, given); rows < least {
-				p.t.Errorf("%s has %d rows, want %d", name, rows, least)
+		if !shardtest.Required(q) {
+			if rows := p.Same(shards, q, given); rows < least {
+				p.T.Errorf("%s has %d rows, want %d", name, rows, least)
 			}
 		}
 		for i, session := range p.sessions {
 			given["session_id"] = session
-			if rows := p.same(shards, q, given); rows < min(least, 1) {
-				p.t.Errorf("%s has no rows of shard %d", name, i+1)
+			if rows := p.Same(shards, q, given); rows < min(least, 1) {
+				p.T.Errorf("%s has no rows of shard %d", name, i+1)
 			}
 		}
 		delete(given, "session_id")
-		if given["limit"] = "1"; has(q, "limit") && !required(q) {
-			p.same(shards, q, given)
+		if given["limit"] = "1"; shardtest.Has(q, "limit") && !shardtest.Required(q) {
+			p.Same(shards, q, given)
 		}
 	}
 }

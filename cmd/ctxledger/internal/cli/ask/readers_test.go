@@ -1,4 +1,4 @@
-package shards_test
+package ask_test
 
 import (
 	"crypto/sha256"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
+	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/deploy"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -39,39 +40,39 @@ func tenantUsers(t *testing.T, tenants ...string) map[string]string {
 func TestReadersOnACluster(t *testing.T) {
 	t.Parallel()
 	clitest.NeedEngine(t)
-	r := newShardRigOf(t, embeddedtest.NewShards(t, 2, nil, tenantUsers(t, "acme", "globex")))
-	r.must("migrate", "--partitions", "4", "--reader", "acme") // one server that becomes a shard
+	r := &shardRig{shardtest.NewRigOf(t, embeddedtest.NewShards(t, 2, nil, tenantUsers(t, "acme", "globex")))}
+	r.Must("migrate", "--partitions", "4", "--reader", "acme") // one server that becomes a shard
 	migrate := []string{"migrate", "--cluster", embeddedtest.ClusterName}
-	if stdout, stderr, code := r.run(append(migrate, "--reader", "acme", "--reader", "unknown")...); code != cli.ExitUsage || stdout != "" ||
+	if stdout, stderr, code := r.Run(append(migrate, "--reader", "acme", "--reader", "unknown")...); code != cli.ExitUsage || stdout != "" ||
 		!strings.Contains(stderr, "nothing was changed: shard 1 at ") || !strings.Contains(stderr, "--tenant unknown") {
 		t.Errorf("migrate for an unknown tenant ended with %d: %s%s", code, stdout, stderr)
 	}
-	if out := r.must(append(migrate, "--reader", "globex")...); strings.Count(out, "made the database ctxledger_of_acme on shard ") != 2 ||
+	if out := r.Must(append(migrate, "--reader", "globex")...); strings.Count(out, "made the database ctxledger_of_acme on shard ") != 2 ||
 		strings.Count(out, "made the database ctxledger_of_globex on shard ") != 2 {
 		t.Errorf("migrate printed %s", out)
 	}
-	if out := r.must(migrate...); out != "everything is up to date\n" {
+	if out := r.Must(migrate...); out != "everything is up to date\n" {
 		t.Errorf("a second migrate printed %s", out)
 	}
-	r.must("bench", "seed", "--events", "2500", "--days", "20", "--tenants", "2", "--seed", "13") // both have sessions on both shards
-	r.must("project", "--until-caught-up")
-	r.projectPlain(4)
+	r.Must("bench", "seed", "--events", "2500", "--days", "20", "--tenants", "2", "--seed", "13") // both have sessions on both shards
+	r.Must("project", "--until-caught-up")
+	r.ProjectPlain(4)
 	var readers []*cluster.Ledgers
-	for i := range r.shards {
+	for i := range r.Shards {
 		readers = append(readers, openShards(t, r.reader(i)))
 	}
 	for i, l := range readers[0].All() {
-		if n, _ := digests(t, []*ledger.Ledger{l}, "recorded_events"); n < 100 {
+		if n, _ := shardtest.Digests(t, []*ledger.Ledger{l}, "recorded_events"); n < 100 {
 			t.Errorf("shard %d has only %d events of the tenant", i+1, n)
 		}
 	}
-	places := slices.DeleteFunc(r.places(r.ledgers(), 2), func(p place) bool { return r.tenantOf(p) != "acme" })
+	places := slices.DeleteFunc(r.places(r.Ledgers(), 2), func(p shardtest.Place) bool { return r.tenantOf(p) != "acme" })
 	answered := 0
 	for i, q := range queries.All() {
 		how, _ := q.Merge()
-		asked := questions(q, how)
+		asked := shardtest.Questions(q, how)
 		for _, p := range places {
-			if given, ok := questionOf(q, p); ok {
+			if given, ok := shardtest.QuestionOf(q, p); ok {
 				asked = append(asked, given)
 			}
 		}
@@ -80,11 +81,11 @@ func TestReadersOnACluster(t *testing.T) {
 			if given == nil {
 				given = make(map[string]string)
 			}
-			if has(q, "tenant") {
+			if shardtest.Has(q, "tenant") {
 				given["tenant"] = "acme"
 			}
 			if rows == 0 {
-				rows = r.same(readers[(i+j)%2], q, given)
+				rows = r.Same(readers[(i+j)%2], q, given)
 			}
 		}
 		if rows > 0 {
@@ -95,7 +96,7 @@ func TestReadersOnACluster(t *testing.T) {
 		t.Errorf("only %d queries have rows", answered)
 	}
 	r.attacksAsReader()
-	all, reads := r.ledgers(), 0
+	all, reads := r.Ledgers(), 0
 	err := readers[0].Settled(t.Context(), func() error {
 		if reads++; reads > 1 {
 			return nil
@@ -106,8 +107,8 @@ func TestReadersOnACluster(t *testing.T) {
 		t.Errorf("the reader read %d times around a move: %v", reads, err)
 	}
 	address := r.served(r.reader(1))
-	session := url.PathEscape(places[0].session)
-	for _, path := range []string{"", "q/sessions?run=1", "q/checks?run=1", "s/" + session, "c/" + url.PathEscape(places[0].call) + "?session=" + session} {
+	session := url.PathEscape(places[0].Session)
+	for _, path := range []string{"", "q/sessions?run=1", "q/checks?run=1", "s/" + session, "c/" + url.PathEscape(places[0].Call) + "?session=" + session} {
 		if got, text := clitest.Get(t, address+path); got.StatusCode != http.StatusOK || others.MatchString(text) {
 			t.Errorf("the page %s of the reader is %d: %.3000s", path, got.StatusCode, text)
 		}
@@ -119,20 +120,20 @@ var others = regexp.MustCompile(`globex`)
 
 // reader returns the address of the reader of acme on a shard.
 func (r *shardRig) reader(shard int) string {
-	r.t.Helper()
-	u, err := url.Parse(r.shards[shard].ClickHouseDSN())
+	r.T.Helper()
+	u, err := url.Parse(r.Shards[shard].ClickHouseDSN())
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	u.User, u.Path = url.UserPassword("reader_acme", "reader"), "/ctxledger_of_acme"
 	return u.String()
 }
 
 // tenantOf returns the tenant of a session.
-func (r *shardRig) tenantOf(p place) (tenant string) {
-	r.t.Helper()
-	if err := r.plain.SQL(nil).Conn.QueryRow(r.t.Context(), "SELECT min(tenant) FROM events WHERE session_id = $1", p.session).Scan(&tenant); err != nil {
-		r.t.Fatal(err)
+func (r *shardRig) tenantOf(p shardtest.Place) (tenant string) {
+	r.T.Helper()
+	if err := r.Plain.SQL(nil).Conn.QueryRow(r.T.Context(), "SELECT min(tenant) FROM events WHERE session_id = $1", p.Session).Scan(&tenant); err != nil {
+		r.T.Fatal(err)
 	}
 	return tenant
 }
@@ -151,14 +152,14 @@ func openShards(t *testing.T, dsn string) *cluster.Ledgers {
 // attacksAsReader tries to reach the rows of others by the cluster. The server refuses all, and no answer has
 // the name of another tenant.
 func (r *shardRig) attacksAsReader() {
-	r.t.Helper()
-	for i := range r.shards {
-		l, err := ledger.Open(r.t.Context(), r.reader(i))
+	r.T.Helper()
+	for i := range r.Shards {
+		l, err := ledger.Open(r.T.Context(), r.reader(i))
 		if err != nil {
-			r.t.Fatal(err)
+			r.T.Fatal(err)
 		}
 		defer l.Close()
-		other := "127.0.0.1:" + portOf(r.t, r.shards[1-i].ClickHouseDSN())
+		other := "127.0.0.1:" + portOf(r.T, r.Shards[1-i].ClickHouseDSN())
 		for _, sql := range []string{
 			"SELECT tenant FROM cluster('shards', ctxledger.events)", "SELECT tenant FROM clusterAllReplicas('shards', 'ctxledger', 'events')",
 			"SELECT tenant FROM cluster('shards', view(SELECT tenant FROM ctxledger.events))", "SELECT tenant FROM cluster('shards', 'ctxledger_of_acme', 'events')",
@@ -168,19 +169,19 @@ func (r *shardRig) attacksAsReader() {
 			"INSERT INTO cluster_moves VALUES (1, 1, 1, 2, true)", "INSERT INTO cluster_shards (revision) VALUES (9)", "ALTER VIEW cluster_moves AS SELECT 1", "SYSTEM STOP DISTRIBUTED SENDS",
 			"SELECT _part FROM cluster_shards", "SELECT * FROM cluster_moves PREWHERE 1",
 		} {
-			if rows, err := l.SQL(nil).Conn.Query(r.t.Context(), sql); err == nil {
+			if rows, err := l.SQL(nil).Conn.Query(r.T.Context(), sql); err == nil {
 				for rows.Next() {
 				}
 				if rows.Err() == nil {
-					r.t.Errorf("shard %d does not refuse %s", i+1, sql)
+					r.T.Errorf("shard %d does not refuse %s", i+1, sql)
 				}
 				rows.Close()
 			}
 		}
 		for _, table := range []string{"events", "recorded_events", "scopes", "items", "check_references_elsewhere"} {
 			var found []string
-			if err := l.SQL(nil).Conn.QueryRow(r.t.Context(), "SELECT groupUniqArray(tenant) FROM "+table+" WHERE tenant != 'acme'").Scan(&found); err != nil || len(found) > 0 {
-				r.t.Errorf("shard %d tells %v of %s: %v", i+1, found, table, err)
+			if err := l.SQL(nil).Conn.QueryRow(r.T.Context(), "SELECT groupUniqArray(tenant) FROM "+table+" WHERE tenant != 'acme'").Scan(&found); err != nil || len(found) > 0 {
+				r.T.Errorf("shard %d tells %v of %s: %v", i+1, found, table, err)
 			}
 		}
 		for _, args := range [][]string{
@@ -188,9 +189,9 @@ func (r *shardRig) attacksAsReader() {
 			{"query", "--sql", "SELECT tenant, count() FROM events GROUP BY tenant", "-o", "csv"},
 			{"query", "--sql", "SELECT * FROM cluster_moves", "-o", "csv"},
 		} {
-			stdout, stderr, code := r.runOn(r.reader(i), args...)
+			stdout, stderr, code := r.RunOn(r.reader(i), args...)
 			if code != cli.ExitDone || others.MatchString(stdout) {
-				r.t.Errorf("%v as the reader on shard %d ended with %d: %s%s", args, i+1, code, stdout, stderr)
+				r.T.Errorf("%v as the reader on shard %d ended with %d: %s%s", args, i+1, code, stdout, stderr)
 			}
 		}
 	}
