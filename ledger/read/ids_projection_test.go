@@ -162,7 +162,7 @@ func (p *projected) compare(step string) {
 			WHERE startsWith(%[1]s, {beginning:String}) AND %[1]s != '' AND ({session:String} = '' OR session_id = {session:String})
 				AND ({tenant:String} = '' OR tenant IN ({tenant:String}, if({tenant:String} = 'default', '', {tenant:String})))
 			GROUP BY %[1]s
-			ORDER BY max(recorded_at) DESC, %[1]s
+			ORDER BY %[1]s = {beginning:String} DESC, max(recorded_at) DESC, %[1]s
 			LIMIT {limit:UInt32}`, column, table)
 		for _, of := range [][3]string{{"", "", ""}, {"t", "default", ""}, {"s", "", "s-2"}, {"unknown", "", ""}} {
 			list, err := read.Of(p.ledger).IDs(p.t.Context(), column, of[0], of[1], of[2], 5)
@@ -183,6 +183,18 @@ func (p *projected) compare(step string) {
 		if _, found, err := read.PlaceOf(p.t.Context(), read.Of(p.ledger), column, "unknown", ""); found || err != nil {
 			p.t.Errorf("an unknown id of %s: %t, %v", column, found, err)
 		}
+	}
+}
+
+// TestAWholeIDComesFirst asks for an id with which many newer ids begin.
+func TestAWholeIDComesFirst(t *testing.T) {
+	t.Parallel()
+	p := &projected{t: t, ledger: ledgertest.Open(t)}
+	p.exec(`INSERT INTO events (incarnation, stream_seq, recorded_at, tenant, session_id, turn_id)
+		SELECT '%s', number, toDateTime(number), 'acme', 's', concat('t', number = 0 ? '' : toString(number)) FROM numbers(30)`, uuid.New())
+	list, err := read.Of(p.ledger).IDs(t.Context(), read.TurnID, "t", "", "", 3)
+	if err != nil || len(list) != 3 || list[0].ID != "t" || list[1].ID != "t29" {
+		t.Errorf("the ids are %v, %v", list, err)
 	}
 }
 

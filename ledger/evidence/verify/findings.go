@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -25,8 +26,11 @@ func newFindings(most int) *findings {
 	return f
 }
 
-// fault adds a fault, unless the same fault is already present.
+// fault adds a fault, unless the same fault is already present. The name of a file can be any bytes.
 func (f *findings) fault(q Question, at Fault) {
+	for _, text := range []*string{&at.File, &at.Pointer, &at.Reason} {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if first, ok := f.broken[at.File]; ok && at.Line > 0 {
@@ -51,6 +55,7 @@ func (f *findings) count(q Question, at Fault) {
 
 // breaks marks a file with a format fault as not readable to its end.
 func (f *findings) breaks(file string) {
+	file = strings.ToValidUTF8(file, "\uFFFD")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken[file] == nil {

@@ -60,6 +60,7 @@ func TestBadPacks(t *testing.T) {
 		}, Inclusion, pack.HashesFile(1), "in a tree of size 5"},
 		"an unsigned pack":                {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.AttestationFile))) }, Signature, pack.AttestationFile, "not signed"},
 		"a file that is not listed":       {func(_ *testing.T, r *rig) { r.replace("extra.json", []byte("{}")) }, Files, "extra.json", "is not listed"},
+		"a file whose name is no text":    {func(_ *testing.T, r *rig) { r.replace("\xff.json", []byte("{}")) }, Files, "\uFFFD.json", "is not listed"},
 		"a listed file that is not there": {func(_ *testing.T, r *rig) { r.must(os.Remove(filepath.Join(r.target, pack.ReadmeFile))) }, Files, pack.ReadmeFile, "is not in the pack"},
 		"an unknown version":              {func(_ *testing.T, r *rig) { r.edit(pack.HeaderFile, "ctxledger-pack/1", "ctxledger-pack/9") }, Format, pack.HeaderFile, "not a pack of the format"},
 		"truncated records": {func(_ *testing.T, r *rig) {

@@ -1,5 +1,5 @@
--- The ids of one column that begin with a text, the newest first. The inner query reads the projection ids
--- of events.
+-- The ids of one column that begin with a text: the text itself, if it is an id, then the newest first. The inner
+-- query reads the projection ids of events.
 SELECT id, argMax(session_id, at) AS session, argMax(tenant, at) AS whose
 FROM
 (
@@ -12,5 +12,5 @@ FROM
     GROUP BY id, session_id, tenant
 )
 GROUP BY id
-ORDER BY max(at) DESC, id
+ORDER BY id = {beginning:String} DESC, max(at) DESC, id
 LIMIT {limit:UInt32}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"encoding"
 	"encoding/csv"
 	"encoding/hex"
 	"fmt"
@@ -102,10 +103,10 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 		return err
 	}
 	for i, c := range columns {
-		if err := enc.WriteToken(jsontext.String(c.Name)); err != nil {
+		if err := enc.WriteToken(jsontext.String(strings.ToValidUTF8(c.Name, "\uFFFD"))); err != nil {
 			return err
 		}
-		if err := json.MarshalEncode(enc, plainValue(values[i]), json.Deterministic(true), json.FormatNilSliceAsNull(false)); err != nil {
+		if err := json.MarshalEncode(enc, jsonValue(plainValue(values[i])), json.Deterministic(true), json.FormatNilSliceAsNull(false)); err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
 	}
@@ -127,6 +128,41 @@ func plainValue(value any) any {
 	return value
 }
 
+// jsonValue replaces what JSON cannot hold, also within lists and maps: numbers that are not finite become null,
+// and bytes become hexadecimal. A list of bytes is a list of numbers.
+func jsonValue(value any) any {
+	if _, ok := value.(encoding.TextMarshaler); ok {
+		return value
+	}
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+			return nil
+		}
+	case reflect.String:
+		if !utf8.ValidString(v.String()) {
+			return hex.EncodeToString([]byte(v.String()))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return jsonValue(v.Elem().Interface())
+		}
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = jsonValue(v.Index(i).Interface())
+		}
+		return list
+	case reflect.Map:
+		entries := make(map[string]any, v.Len())
+		for key, value := range v.Seq2() {
+			entries[cellText(key.Interface(), "", exact)] = jsonValue(value.Interface())
+		}
+		return entries
+	}
+	return value
+}
+
 func writeCSV(w io.Writer, r read.Rows, columns []read.ResultColumn, safe bool) (n int, err error) {
 	out := csv.NewWriter(w)
 	record := make([]string, len(columns))
@@ -141,6 +177,11 @@ func writeCSV(w io.Writer, r read.Rows, columns []read.ResultColumn, safe bool) 
 			if !isNumber(columns[i].Type) {
 				record[i] = CSVCell(record[i], safe)
 			}
+		}
+		if len(record) == 1 && record[0] == "" { // else an empty line, which readers of CSV skip
+			out.Flush()
+			_, err = io.WriteString(w, "\"\"\n")
+			continue
 		}
 		err = out.Write(record)
 	}
@@ -219,7 +260,7 @@ func cellText(value any, null string, number func(float64) string) string {
 		return number(float64(v))
 	}
 	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
-		encoded, err := json.Marshal(value, json.Deterministic(true), json.FormatNilSliceAsNull(false))
+		encoded, err := json.Marshal(jsonValue(value), json.Deterministic(true), json.FormatNilSliceAsNull(false))
 		if err == nil {
 			return string(encoded)
 		}

@@ -154,12 +154,12 @@ func trustedKeys(values []string) ([]note.Verifier, error) {
 	}
 	var keys []note.Verifier
 	for _, value := range values {
-		text := []byte(value)
-		if strings.Count(value, "+") < 2 {
-			var err error
-			if text, err = os.ReadFile(value); err != nil {
-				return nil, cli.UsageError("--key: %w", err)
-			}
+		text, err := os.ReadFile(value)
+		if err != nil && strings.Count(value, "+") < 2 {
+			return nil, cli.UsageError("--key: %w", err)
+		}
+		if err != nil {
+			text = []byte(value)
 		}
 		list, err := proof.ParseVerifiers(text)
 		if err != nil {

@@ -102,7 +102,7 @@ type Problem struct {
 }
 
 func problem(w http.ResponseWriter, r *http.Request, status int, code string, err error, near []string) {
-	text, marshalErr := json.Marshal(Problem{"about:blank", http.StatusText(status), status, err.Error(), code, near})
+	text, marshalErr := json.Marshal(Problem{"about:blank", http.StatusText(status), status, err.Error(), code, near}, jsontext.AllowInvalidUTF8(true))
 	if marshalErr != nil {
 		http.Error(w, "the problem could not be written", http.StatusInternalServerError)
 		return

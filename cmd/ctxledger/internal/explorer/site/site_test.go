@@ -66,6 +66,14 @@ func TestErrorsArePages(t *testing.T) {
 	}
 }
 
+// TestProblemsOfNoTextAreProblems asks with a parameter whose name is no text.
+func TestProblemsOfNoTextAreProblems(t *testing.T) {
+	t.Parallel()
+	if answer := get(t, nil, "/api/v1/sessions?%ff=1"); answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), `"code":"wrong_request"`) {
+		t.Errorf("the API answers %d %s", answer.Code, answer.Body)
+	}
+}
+
 // TestEveryCodeIsInTheDocument: problemOf returns only codes that the document lists.
 func TestEveryCodeIsInTheDocument(t *testing.T) {
 	t.Parallel()
