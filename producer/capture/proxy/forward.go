@@ -60,7 +60,7 @@ func endToEnd(h http.Header) http.Header {
 // serve forwards a request. target is its raw path and query.
 func (u *Upstream) serve(w http.ResponseWriter, in *http.Request, target string) {
 	out, body, tap := u.request(in, target)
-	if in.Header.Get("Upgrade") != "" {
+	if switches(in.Header) {
 		u.upgrade(w, in, out)
 		return
 	}
@@ -187,6 +187,13 @@ func pass(w http.ResponseWriter, from io.Reader, tap *capture.Tap) error {
 	}
 }
 
+// switches reports whether a request asks for another protocol that is passed on. An offer of HTTP/2 in plain text
+// is not: Java's client makes it with each request, and a server may answer as usual.
+func switches(h http.Header) bool {
+	protocol := h.Get("Upgrade")
+	return protocol != "" && !strings.EqualFold(protocol, "h2c")
+}
+
 // upgrade connects the client with the provider after both agreed on another protocol.
 func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
 	out.Header["Connection"], out.Header["Upgrade"] = []string{"Upgrade"}, in.Header["Upgrade"]
@@ -201,7 +208,9 @@ func (u *Upstream) upgrade(w http.ResponseWriter, in, out *http.Request) {
 	remote, switched := response.Body.(io.ReadWriteCloser)
 	if response.StatusCode != http.StatusSwitchingProtocols || !switched {
 		begin(w, response)
-		_ = pass(w, response.Body, nil)
+		if pass(w, response.Body, nil) != nil {
+			panic(http.ErrAbortHandler) // else a chunked answer would end as if it were whole
+		}
 		return
 	}
 	copies := u.conversation(in, response.Header)

@@ -213,6 +213,22 @@ func TestCutUpstream(t *testing.T) {
 	}
 }
 
+// TestOfferOfHTTP2: a call with the offer that Java's client makes is passed on without it, and recorded.
+func TestOfferOfHTTP2(t *testing.T) {
+	t.Parallel()
+	server := modelserver.New(t, modelserver.Sequence(modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("hello")}}))
+	r := newRig(t)
+	const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`
+	got := raw(t, gateway(t, server.URL, r.Recorder), fmt.Sprintf("POST /model/v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close, Upgrade, HTTP2-Settings\r\n"+
+		"Upgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	if !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.Contains(got, "hello") {
+		t.Errorf("%q", got)
+	}
+	if err := r.Flush(t.Context()); err != nil || r.Counts().Exchanges != 1 {
+		t.Errorf("%+v, %v", r.Counts(), err)
+	}
+}
+
 // TestUpgrade: a connection that changes its protocol passes in both directions, also one whose
 // bytes are not those of the protocol.
 func TestUpgrade(t *testing.T) {
