@@ -29,8 +29,7 @@ var IDColumns = []IDColumn{SessionID, ThreadID, TurnID, RunID, TaskID, AttemptID
 type NamedID struct{ ID, Session, Tenant string }
 
 // IDs returns ids of a column that begin with a text, at most limit: the text itself, if it is an id, then the
-// newest first.
-// Empty session and tenant stand for all.
+// newest first. Empty session and tenant stand for all.
 func (l Reader) IDs(ctx context.Context, column IDColumn, beginning, tenant, session string, limit int) (list []NamedID, err error) {
 	table := "events"
 	if column == CallID {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -74,7 +73,7 @@ func (v *verifier) manifestFault(i int, path, reason string) {
 	if i >= 0 {
 		pointer += fmt.Sprintf("/%d", i)
 	}
-	v.found.fault(Files, Fault{File: pack.ManifestFile, Pointer: pointer, Reason: strings.ToValidUTF8(path, "�") + " " + reason})
+	v.found.fault(Files, Fault{File: pack.ManifestFile, Pointer: pointer, Reason: path + " " + reason})
 }
 
 // fileSum holds the real size and digest of a file.

@@ -198,18 +198,22 @@ func TestEachChunkIsFlushed(t *testing.T) {
 	<-left
 }
 
-// TestCutUpstream: a response that breaks off breaks off for the client.
+// TestCutUpstream: a response that breaks off breaks off for the client, also one to a request for another protocol.
 func TestCutUpstream(t *testing.T) {
 	t.Parallel()
-	server := modelserver.New(t, modelserver.Sequence(
-		modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("a longer answer")}, Fault: modelserver.Fault{CutAfter: 2}}))
+	answer := modelserver.Answer{Parts: []modelserver.Part{modelserver.Text("a longer answer")}, Fault: modelserver.Fault{CutAfter: 2}}
+	server := modelserver.New(t, modelserver.Sequence(answer, answer))
 	through := gateway(t, server.URL, nil)
-	response, err := http.Post(through+"/model/v1/messages", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(response.Body); err == nil {
-		t.Error("the client does not see that the response broke off")
+	for _, header := range []http.Header{{}, {"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}} {
+		request, _ := http.NewRequest(http.MethodPost, through+"/model/v1/messages", strings.NewReader(`{"model":"m","stream":true,"messages":[]}`))
+		request.Header = header
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(response.Body); err == nil {
+			t.Errorf("the client does not see that the response broke off: %d %q", response.StatusCode, text)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,8 +64,12 @@ func WriteRows(w io.Writer, r read.Rows, f Form) (n int, drawn Drawn, err error)
 // NoLimit is a width that no table reaches.
 const NoLimit = 1 << 20
 
-// distinct numbers repeated names of columns.
+// distinct numbers repeated names of columns, and makes all names text.
 func distinct(columns []read.ResultColumn) []read.ResultColumn {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		columns[i].Name = strings.ToValidUTF8(columns[i].Name, "\uFFFD")
+	}
 	taken := make(map[string]bool, len(columns))
 	for _, c := range columns {
 		taken[c.Name] = true
@@ -103,7 +108,7 @@ func writeObject(enc *jsontext.Encoder, columns []read.ResultColumn, values []an
 		return err
 	}
 	for i, c := range columns {
-		if err := enc.WriteToken(jsontext.String(strings.ToValidUTF8(c.Name, "\uFFFD"))); err != nil {
+		if err := enc.WriteToken(jsontext.String(c.Name)); err != nil {
 			return err
 		}
 		if err := json.MarshalEncode(enc, jsonValue(plainValue(values[i])), json.Deterministic(true), json.FormatNilSliceAsNull(false)); err != nil {
@@ -128,8 +133,8 @@ func plainValue(value any) any {
 	return value
 }
 
-// jsonValue replaces what JSON cannot hold, also within lists and maps: numbers that are not finite become null,
-// and bytes become hexadecimal. A list of bytes is a list of numbers.
+// jsonValue replaces values that JSON cannot hold, also within lists and maps: numbers that are not finite become
+// null, and text that is not UTF-8 becomes hexadecimal. A list of UInt8 is a list of numbers.
 func jsonValue(value any) any {
 	if _, ok := value.(encoding.TextMarshaler); ok {
 		return value
@@ -140,14 +145,12 @@ func jsonValue(value any) any {
 			return nil
 		}
 	case reflect.String:
-		if !utf8.ValidString(v.String()) {
-			return hex.EncodeToString([]byte(v.String()))
-		}
+		return plainValue(v.String())
 	case reflect.Pointer:
 		if !v.IsNil() {
 			return jsonValue(v.Elem().Interface())
 		}
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		list := make([]any, v.Len())
 		for i := range list {
 			list[i] = jsonValue(v.Index(i).Interface())

@@ -21,7 +21,7 @@ func (p *person) numbered(session, on string, sequence int64) {
 // shard, and others that do not violate one only because of these.
 func (p *person) publishChecked() {
 	p.T.Helper()
-	first, second := p.sessions[0], p.sessions[1]
+	first, second := p.Sessions[0], p.Sessions[1]
 	p.Publish(first, "", &schema.ResourceResolved{Resource: schema.Resource{BindingID: "resource:a", Name: "memory"}})
 	p.Item(first, "", "offer-1", "an offer", "")
 	p.Publish(second, "", &schema.ItemAdded{Item: schema.Item{ItemID: "borrowed", BindingID: "resource:a", OfferedBy: "offer-1"}})
@@ -34,7 +34,7 @@ func (p *person) publishChecked() {
 		e.Source, e.ContextID = "urn:test:seals", "context-1"
 		p.Send(e.Binary())
 	}
-	for _, session := range p.sessions { // a source counts once
+	for _, session := range p.Sessions { // a source counts once
 		e := p.Event(session, "", &schema.ItemAdded{Item: schema.Item{ItemID: "of-both"}})
 		e.Source = "urn:test:both"
 		p.Send(e.Binary())
@@ -58,12 +58,12 @@ func (p *person) sameChecks() {
 			p.T.Fatal(err)
 		}
 	}
-	found := p.sameOutput("check_references_elsewhere,2,1,"+p.sessions[1]+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
+	found := p.SameOutput("check_references_elsewhere,2,1,"+p.Sessions[1]+",it names a resource of another run", "query", "checks", "-o", "csv", "--param", "tenant=acme")
 	for _, says := range []string{"check_unsealed_scopes,1,1,quiet,", "check_sequence_gaps,1,1,nowhere,"} {
 		if !strings.Contains(found, says) {
 			p.T.Errorf("the checks lack %q:\n%s", says, found)
 		}
 	}
-	p.sameOutput(",context.item.added,", "query", "event-types", "-o", "csv")
-	p.sameOutput("check_conservation", "query", "checks")
+	p.SameOutput(",context.item.added,", "query", "event-types", "-o", "csv")
+	p.SameOutput("check_conservation", "query", "checks")
 }

@@ -41,7 +41,7 @@ func (r *shardRig) publishErasures(places ...shardtest.Place) {
 // sameErasures compares the question erasures with one machine, after publishErasures.
 func (r *shardRig) sameErasures() {
 	r.T.Helper()
-	r.sameOutput("request 0", "query", "erasures")
-	r.sameOutput(`"records":2`, "query", "erasures", "-o", "json", "--param", "session_id=gone-1")
-	r.sameOutput("request 1", "query", "erasures", "-o", "csv", "--param", "limit=1")
+	r.SameOutput("request 0", "query", "erasures")
+	r.SameOutput(`"records":2`, "query", "erasures", "-o", "json", "--param", "session_id=gone-1")
+	r.SameOutput("request 1", "query", "erasures", "-o", "csv", "--param", "limit=1")
 }

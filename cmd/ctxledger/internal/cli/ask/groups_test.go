@@ -14,7 +14,7 @@ import (
 // spread publishes facts of one kind in sessions of both shards. Their groups, such as a policy, are on both.
 func (p *person) spread() {
 	p.T.Helper()
-	for i, session := range p.sessions {
+	for i, session := range p.Sessions {
 		weight := int64(i + 1)
 		policy := schema.Common{PolicyRefs: schema.Refs("policy:p")}
 		p.worked(session, "urn:test:first", p.usage("told", "one", 7*weight, ""))
@@ -43,13 +43,13 @@ func (p *person) spread() {
 	}
 	// A source whose log another one tells better in the first session, and only there.
 	const log = "urn:ctxledger:import:codex:log"
-	for _, of := range [][2]string{{p.sessions[0], log}, {p.sessions[0], log + ";r2;text;x"}, {p.sessions[1], log}} {
+	for _, of := range [][2]string{{p.Sessions[0], log}, {p.Sessions[0], log + ";r2;text;x"}, {p.Sessions[1], log}} {
 		p.worked(of[0], of[1], &schema.ScopeOpened{RunID: "run-" + of[0], ScopeKind: "session"})
 		p.worked(of[0], of[1], p.usage("told-of-"+of[0], "five", 70, ""))
 		p.worked(of[0], of[1], &schema.ItemAdded{Item: schema.Item{ItemID: "told", ContextKind: "told", Title: "cat told"}})
 	}
 	// A gap that one shard resolves, one that the other asks about, and one of a single session.
-	first, second := p.sessions[0], p.sessions[1]
+	first, second := p.Sessions[0], p.Sessions[1]
 	p.worked(first, "", &schema.MissingResolved{Missing: schema.Missing{MissingID: "gap-of-1", Status: schema.StatusResolved, ResolutionRefs: schema.Refs("i")}})
 	asked := gapOf("gap-of-0", "user-9")
 	asked.Status, asked.CandidateItemRefs = schema.StatusRequested, schema.Refs("left-0")
@@ -114,7 +114,7 @@ func (p *person) asked(session string, i int) {
 // sameRuns compares packs of runs and tasks whose session is not given. A task of both sessions needs it.
 func (p *person) sameRuns() {
 	p.T.Helper()
-	for _, session := range p.sessions {
+	for _, session := range p.Sessions {
 		p.samePacks([]string{"--run", "run-" + session}, []string{"--task", "task-1", "--attempt", "attempt-" + session})
 	}
 	out := filepath.Join(p.Data, "none")
@@ -132,9 +132,9 @@ func (p *person) sameRuns() {
 // sameGaps compares commands about the session of each shard. Some of its gaps have steps in the other session.
 func (p *person) sameGaps() {
 	p.T.Helper()
-	report, second := filepath.Join(p.Data, "gaps.html"), p.sessions[1]
+	report, second := filepath.Join(p.Data, "gaps.html"), p.Sessions[1]
 	for says, args := range map[string][]string{
-		"what is gap-of-0?": {"report", "--session", p.sessions[0], "--out", report},
+		"what is gap-of-0?": {"report", "--session", p.Sessions[0], "--out", report},
 		"what is gap-of-1?": {"report", "--session", second, "--out", report},
 		"gap-of-0":          {"why", "--turn", "turn-" + second, "--session", second, "--item", "left-0", "-o", "csv"},
 	} {
@@ -168,7 +168,7 @@ func (p *person) sameSpread() {
 				p.T.Errorf("%s has %d rows, want %d", name, rows, least)
 			}
 		}
-		for i, session := range p.sessions {
+		for i, session := range p.Sessions {
 			given["session_id"] = session
 			if rows := p.Same(shards, q, given); rows < min(least, 1) {
 				p.T.Errorf("%s has no rows of shard %d", name, i+1)

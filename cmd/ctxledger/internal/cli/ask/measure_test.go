@@ -36,7 +36,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 	r.Must("migrate", "--cluster", embeddedtest.ClusterName)
 	r.Must("bench", "seed", "--events", strconv.Itoa(events))
 	shards := r.drain(2)
-	r.ProjectPlain(16)
+	r.ProjectPlain()
 	all := r.Ledgers()
 	rows := 0
 	for _, l := range all.All() {
@@ -51,7 +51,7 @@ func TestShardsOfManyEvents(t *testing.T) {
 	alone := one.drain(1)
 	t.Logf("one machine: %v, ratio of the rates %.2f (bar 0.9)", alone, alone.Seconds()/shards.Seconds())
 
-	places := r.places(all, 1)
+	places := r.Places(all, 1)
 	t.Logf("%d rows of answers are equal", r.SameAnswers(all, queries.All(), places))
 	r.packs(places...)
 	for _, q := range queries.All() {

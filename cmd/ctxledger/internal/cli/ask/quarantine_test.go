@@ -67,7 +67,7 @@ func (r *shardRig) sameQuarantine() {
 	}
 	r.replayElsewhere()
 	r.Must("project", "--until-caught-up")
-	r.ProjectPlain(4)
+	r.ProjectPlain()
 	for says, args := range map[string][]string{
 		`"outcome":"recorded"`: {"query", "quarantine", "-o", "json"},
 		"refused":              {"quarantine", "list", "--code", "required"},
@@ -76,14 +76,14 @@ func (r *shardRig) sameQuarantine() {
 		`"messages":`:          {"query", "quarantine-by-code", "--param", "days=1", "-o", "json"},
 		"acme":                 {"quarantine", "list", "--counts", "--tenant", "acme", "-o", "csv"},
 	} {
-		r.sameOutput(says, args...)
+		r.SameOutput(says, args...)
 	}
 	for _, l := range r.Ledgers().All() {
 		found := r.refusals(l, read.RefusalFilter{Code: string(schema.CodeNotJSON)})[0]
 		show := []string{"quarantine", "show", fmt.Sprint(found.StreamSeq), "--incarnation", found.Incarnation.String()}
-		r.sameOutput("what to do", show...)
-		r.sameOutput(`"replays":[`, append(show, "-o", "json")...)
-		r.sameOutput(`{"id":"e-`, append(show, "--raw")...)
+		r.SameOutput("what to do", show...)
+		r.SameOutput(`"replays":[`, append(show, "-o", "json")...)
+		r.SameOutput(`{"id":"e-`, append(show, "--raw")...)
 	}
 	r.replaysByCommand()
 }
@@ -97,7 +97,7 @@ func (r *shardRig) replaysByCommand() {
 	}
 	waiting := r.refusals(r.Ledgers().All()[1], read.RefusalFilter{Code: string(schema.CodeNotJSON), Waiting: true})
 	of := waiting[len(waiting)-1]
-	project := r.projecting()
+	project := r.Projecting()
 	if out := r.Must("quarantine", "replay", fmt.Sprint(of.StreamSeq), fixed, "--incarnation", of.Incarnation.String()); !strings.Contains(out, ": recorded\n") {
 		r.T.Errorf("a replay by a fixed event printed %q", out)
 	}
@@ -109,9 +109,9 @@ func (r *shardRig) replaysByCommand() {
 	if err := project.Process.Signal(os.Interrupt); err != nil || project.Code(r.T, time.Minute) != cli.ExitDone {
 		r.T.Errorf("project: %v %s", err, &project.Messages)
 	}
-	r.ProjectPlain(4)
-	r.sameOutput("refused", "quarantine", "list")
-	r.sameOutput("as sequence ", "quarantine", "show", fmt.Sprint(of.StreamSeq), "--incarnation", of.Incarnation.String())
+	r.ProjectPlain()
+	r.SameOutput("refused", "quarantine", "list")
+	r.SameOutput("as sequence ", "quarantine", "show", fmt.Sprint(of.StreamSeq), "--incarnation", of.Incarnation.String())
 }
 
 // refusals returns the quarantined messages of one ledger that fit.
@@ -125,15 +125,4 @@ func (r *shardRig) refusals(l *ledger.Ledger, f read.RefusalFilter) (list []ledg
 		r.T.Fatalf("%d messages fit %v: %v", len(list), f, err)
 	}
 	return list
-}
-
-// sameOutput compares what a command prints with one machine, and returns it.
-func (r *shardRig) sameOutput(says string, args ...string) string {
-	r.T.Helper()
-	got, code := r.Printed(r.Shards[0].ClickHouseDSN(), "", args)
-	want, wantCode := r.Printed(r.DSN, "", args)
-	if got != want || code != cli.ExitDone || wantCode != cli.ExitDone || !strings.Contains(want, says) {
-		r.T.Errorf("%v ended with %d, on one machine with %d, and printed\n%s\nand on one machine\n%s", args, code, wantCode, got, want)
-	}
-	return want
 }

@@ -19,12 +19,27 @@ import (
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/storage"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
-	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/evidence/document"
 	"github.com/ctxledger/ctxledger/ledger/evidence/pack"
 	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/queries"
 )
+
+// shardRig is a [shardtest.Rig] that is asked questions.
+type shardRig struct{ *shardtest.Rig }
+
+func newShardRig(t *testing.T, n int) *shardRig {
+	t.Helper()
+	return &shardRig{shardtest.NewRig(t, n)}
+}
+
+// A person publishes facts that are asked about.
+type person struct {
+	*shardRig
+	*shardtest.Person
+}
+
+func newPerson(r *shardRig) *person { return &person{r, shardtest.NewPerson(r.Rig)} }
 
 // TestShardsAnswerAsOneMachine asks four shards the queries that combine rows of all of them, and some whose
 // rows they merge, and compares the answers with one machine. [TestShardsHoldWhatOneMachineHolds] asks two
@@ -35,7 +50,7 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 	r.Must("migrate", "--cluster", embeddedtest.ClusterName, "--partitions", "8")
 	r.Must("bench", "seed", "--events", "2000", "--days", "20")
 	r.Must("project", "--until-caught-up")
-	r.ProjectPlain(8)
+	r.ProjectPlain()
 	shards := r.Ledgers()
 	for i, l := range shards.All() {
 		if n, _ := shardtest.Digests(t, []*ledger.Ledger{l}, "events"); n < 200 {
@@ -49,34 +64,6 @@ func TestShardsAnswerAsOneMachine(t *testing.T) {
 	if rows := r.SameAnswers(shards, asked, nil); rows < 400 {
 		t.Errorf("only %d rows were compared", rows)
 	}
-}
-
-// places returns turns of this many sessions of every shard, first of those with redactions, decisions,
-// gaps, tasks and repeats.
-func (r *shardRig) places(shards *cluster.Ledgers, each int) (list []shardtest.Place) {
-	r.T.Helper()
-	for i, l := range shards.All() {
-		var found []struct {
-			Session string `ch:"session_id"`
-			Turn    string `ch:"turn"`
-			Call    string `ch:"call"`
-			Item    string `ch:"item"`
-		}
-		err := l.SQL(nil).Conn.Select(r.T.Context(), &found, `
-			SELECT session_id, any(c.turn_id) AS turn, any(c.call_id) AS call, any(i.item_id) AS item
-			FROM calls AS c INNER JOIN items AS i USING (session_id) GROUP BY session_id
-			ORDER BY arraySum([
-				session_id IN (SELECT session_id FROM redactions), session_id IN (SELECT session_id FROM decisions), session_id IN (SELECT session_id FROM missing),
-				session_id IN (SELECT session_id FROM events WHERE task_id != ''), session_id IN (SELECT session_id FROM duplicates)]) DESC, session_id
-			LIMIT $1`, each)
-		if err != nil || len(found) < each {
-			r.T.Fatalf("shard %d has %d sessions: %v", i+1, len(found), err)
-		}
-		for _, f := range found {
-			list = append(list, shardtest.Place{Session: f.Session, Turn: f.Turn, Call: f.Call, Item: f.Item})
-		}
-	}
-	return list
 }
 
 // TestQueryOnACluster uses the command, also while a shard is down.
@@ -110,8 +97,8 @@ func TestQueryOnACluster(t *testing.T) {
 			t.Errorf("%v ended with %d: %s", c.args, code, stderr)
 		}
 	}
-	r.ProjectPlain(4)
-	places := r.places(r.Ledgers(), 2)
+	r.ProjectPlain()
+	places := r.Places(r.Ledgers(), 2)
 	r.sameStatements()
 	r.sameCommands(places[0], places[2]) // of two shards
 	r.packs(places[0], places[2])

@@ -56,7 +56,7 @@ func TestReadersOnACluster(t *testing.T) {
 	}
 	r.Must("bench", "seed", "--events", "2500", "--days", "20", "--tenants", "2", "--seed", "13") // both have sessions on both shards
 	r.Must("project", "--until-caught-up")
-	r.ProjectPlain(4)
+	r.ProjectPlain()
 	var readers []*cluster.Ledgers
 	for i := range r.Shards {
 		readers = append(readers, openShards(t, r.reader(i)))
@@ -66,7 +66,7 @@ func TestReadersOnACluster(t *testing.T) {
 			t.Errorf("shard %d has only %d events of the tenant", i+1, n)
 		}
 	}
-	places := slices.DeleteFunc(r.places(r.Ledgers(), 2), func(p shardtest.Place) bool { return r.tenantOf(p) != "acme" })
+	places := slices.DeleteFunc(r.Places(r.Ledgers(), 2), func(p shardtest.Place) bool { return r.tenantOf(p) != "acme" })
 	answered := 0
 	for i, q := range queries.All() {
 		how, _ := q.Merge()

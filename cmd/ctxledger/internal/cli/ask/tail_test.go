@@ -20,7 +20,7 @@ func (r *shardRig) sameTail(first, second shardtest.Place) {
 		{"-n", "300", "--type", "context.log"}, {"-n", "5000", "--tenant", "acme"},
 		{"--quarantined"}, {"--quarantined", "-n", "100", "-o", "json"},
 	} {
-		r.sameOutput("0", append([]string{"tail", "--no-follow"}, args...)...)
+		r.SameOutput("0", append([]string{"tail", "--no-follow"}, args...)...)
 	}
 	if _, stderr, code := r.Run("tail", "--session", first.Session[:6]); code != cli.ExitFailed || !strings.Contains(stderr, "on a cluster give the whole id") {
 		r.T.Errorf("tail with the beginning of a session ended with %d: %s", code, stderr)

@@ -121,7 +121,11 @@ func TestUpgrade(t *testing.T) {
 	}
 	pack := filepath.Join(t.TempDir(), "pack")
 	done("evidence", "export", "--session", "s-bolt", "--tenant", "bolt", "--out", pack)
-	done("evidence", "verify", pack, "--key", filepath.Join(dir, "ledger.pub"))
+	plus := filepath.Join(t.TempDir(), "c++")
+	if err := os.Symlink(dir, plus); err != nil {
+		t.Fatal(err)
+	}
+	done("evidence", "verify", pack, "--key", filepath.Join(plus, "ledger.pub")) // a path, though a key has two plus signs, too
 
 	// The tenant that older versions left away is one with "default".
 	for text, want := range map[string]string{

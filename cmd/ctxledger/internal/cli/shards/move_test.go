@@ -45,7 +45,7 @@ func TestPartitionMoves(t *testing.T) {
 	for _, seed := range []string{"1", "2"} {
 		m.Must("bench", "seed", "--events", "3000", "--days", "20", "--seed", seed)
 		m.Must("project", "--until-caught-up")
-		m.ProjectPlain(4)
+		m.ProjectPlain()
 	}
 	m.Must("retention", "set", "--bytes", "1KiB")
 	if out := m.Must("retention", "run"); !strings.Contains(out, "CTX_0: removed ") || strings.Contains(out, "CTX_0: removed 0 ") {
@@ -442,7 +442,7 @@ func (m *moves) sameAsOneMachine() {
 			m.T.Errorf("project: %v %s", err, &p.Messages)
 		}
 	}
-	m.ProjectPlain(4)
+	m.ProjectPlain()
 	if _, stderr, code := m.RunOn(m.DSN, "prices", "import", m.prices()); code != cli.ExitDone {
 		m.T.Errorf("prices import ended with %d: %s", code, stderr)
 	}
@@ -481,7 +481,7 @@ func (m *moves) movesExpired() {
 		m.Item(m.sessions[0], "user-1", fmt.Sprint("item-last-", i), "before the retention", "")
 		m.Must("project", "--until-caught-up")
 	}
-	m.ProjectPlain(4)
+	m.ProjectPlain()
 	m.Must("retention", "set", "--bytes", "1KiB")
 	if out := m.Must("retention", "run"); !strings.Contains(out, "CTX_0-acme: removed ") || strings.Contains(out, "CTX_0-acme: removed 0 ") {
 		m.T.Errorf("the retention printed %s", out)

@@ -59,6 +59,34 @@ func (r *Rig) SameAnswers(shards *cluster.Ledgers, list []queries.Query, places 
 // Place is a turn, by which queries about a session or an item are asked.
 type Place struct{ Session, Turn, Call, Item string }
 
+// Places returns turns of this many sessions of every shard, first of those with redactions, decisions,
+// gaps, tasks and repeats.
+func (r *Rig) Places(shards *cluster.Ledgers, each int) (list []Place) {
+	r.T.Helper()
+	for i, l := range shards.All() {
+		var found []struct {
+			Session string `ch:"session_id"`
+			Turn    string `ch:"turn"`
+			Call    string `ch:"call"`
+			Item    string `ch:"item"`
+		}
+		err := l.SQL(nil).Conn.Select(r.T.Context(), &found, `
+			SELECT session_id, any(c.turn_id) AS turn, any(c.call_id) AS call, any(i.item_id) AS item
+			FROM calls AS c INNER JOIN items AS i USING (session_id) GROUP BY session_id
+			ORDER BY arraySum([
+				session_id IN (SELECT session_id FROM redactions), session_id IN (SELECT session_id FROM decisions), session_id IN (SELECT session_id FROM missing),
+				session_id IN (SELECT session_id FROM events WHERE task_id != ''), session_id IN (SELECT session_id FROM duplicates)]) DESC, session_id
+			LIMIT $1`, each)
+		if err != nil || len(found) < each {
+			r.T.Fatalf("shard %d has %d sessions: %v", i+1, len(found), err)
+		}
+		for _, f := range found {
+			list = append(list, Place{Session: f.Session, Turn: f.Turn, Call: f.Call, Item: f.Item})
+		}
+	}
+	return list
+}
+
 // Has reports whether a query has a parameter.
 func Has(q queries.Query, name string) bool {
 	return slices.ContainsFunc(q.Parameters, func(p queries.Parameter) bool { return p.Name == name })

@@ -29,6 +29,17 @@ func (r *Rig) Printed(dsn, report string, args []string) (string, int) {
 	return text + written.ReplaceAllString(string(page), ""), code
 }
 
+// SameOutput compares what a command prints with one machine, and returns it.
+func (r *Rig) SameOutput(says string, args ...string) string {
+	r.T.Helper()
+	got, code := r.Printed(r.Shards[0].ClickHouseDSN(), "", args)
+	want, wantCode := r.Printed(r.DSN, "", args)
+	if got != want || code != cli.ExitDone || wantCode != cli.ExitDone || !strings.Contains(want, says) {
+		r.T.Errorf("%v ended with %d, on one machine with %d, and printed\n%s\nand on one machine\n%s", args, code, wantCode, got, want)
+	}
+	return want
+}
+
 // SameProofs compares the logs of all streams with one machine.
 func (r *Rig) SameProofs() {
 	r.T.Helper()

@@ -14,9 +14,10 @@ import (
 
 // A Person publishes facts of the tenant acme.
 type Person struct {
-	rig   *Rig
-	Key   schema.Key
-	Facts int // that were published
+	rig      *Rig
+	Key      schema.Key
+	Facts    int       // that were published
+	Sessions [2]string // by shard, of four streams that two shards have in turn
 }
 
 // NewPerson returns a person who publishes to the streams of a cluster.
@@ -26,7 +27,13 @@ func NewPerson(r *Rig) *Person {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	return &Person{rig: r, Key: ring.Current()}
+	p := &Person{rig: r, Key: ring.Current()}
+	for i := range 64 {
+		session := fmt.Sprint("person-", i)
+		subject := schema.Subject{Tenant: "acme", Runtime: schema.DefaultRuntime, Bucket: schema.Bucket(session), Object: "item", Verb: "added"}
+		p.Sessions[schema.Partitions(4).Of(subject.String())%2] = session
+	}
+	return p
 }
 
 // Event returns the event of a fact in a session. whose is the resource, or empty.

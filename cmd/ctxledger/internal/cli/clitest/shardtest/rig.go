@@ -23,8 +23,8 @@ import (
 	"github.com/ctxledger/ctxledger/ledger/cluster"
 	"github.com/ctxledger/ctxledger/ledger/shadow"
 	"github.com/ctxledger/ctxledger/projector"
+	"github.com/ctxledger/ctxledger/projector/shardmap"
 	"github.com/ctxledger/ctxledger/projector/streamio"
-	"github.com/ctxledger/ctxledger/schema"
 )
 
 // Rig is a cluster of ClickHouse servers with a NATS server, and a plain ledger next to it.
@@ -105,8 +105,32 @@ func (r *Rig) Must(args ...string) string {
 	return stdout
 }
 
+// Projecting begins project, and returns once it has projected a message of each of four streams. Each is
+// quarantined.
+func (r *Rig) Projecting() *clitest.Program {
+	r.T.Helper()
+	project := r.Command("project").Begin(r.T)
+	for _, bucket := range []string{"p00", "p40", "p8a", "pff"} {
+		if _, err := r.JS.Publish(r.T.Context(), "ctx.v1.acme.unnamed."+bucket+".log.appended", []byte("{")); err != nil {
+			r.T.Fatal(err)
+		}
+	}
+	m, err := shardmap.Read(r.T.Context(), r.JS)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	last, err := streamio.ReadLastSequences(r.T.Context(), r.JS)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	if level, err := m.AwaitCommit(r.T.Context(), r.JS, r.Ledgers(), last, 2*time.Minute); err != nil || slices.Contains(level, false) {
+		r.T.Fatalf("the shards are level with their streams: %v %v", level, err)
+	}
+	return project
+}
+
 // ProjectPlain projects the same streams into the plain ledger.
-func (r *Rig) ProjectPlain(n schema.Partitions) {
+func (r *Rig) ProjectPlain() {
 	r.T.Helper()
 	if _, err := shadow.Of(r.Plain).Migrate(r.T.Context()); err != nil {
 		r.T.Fatal(err)

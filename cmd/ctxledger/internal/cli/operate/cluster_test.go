@@ -1,15 +1,12 @@
-package ask_test
+package operate_test
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli"
-	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest"
 	"github.com/ctxledger/ctxledger/cmd/ctxledger/internal/cli/clitest/shardtest"
 	"github.com/ctxledger/ctxledger/deploy/embedded/embeddedtest"
 	"github.com/ctxledger/ctxledger/ledger"
@@ -20,31 +17,7 @@ import (
 	"github.com/ctxledger/ctxledger/queries"
 )
 
-// projecting begins project, and returns once it has projected a message of each of four streams. Each is
-// quarantined.
-func (r *shardRig) projecting() *clitest.Program {
-	r.T.Helper()
-	project := r.Command("project").Begin(r.T)
-	for _, bucket := range []string{"p00", "p40", "p8a", "pff"} {
-		if _, err := r.JS.Publish(r.T.Context(), "ctx.v1.acme.unnamed."+bucket+".log.appended", []byte("{")); err != nil {
-			r.T.Fatal(err)
-		}
-	}
-	m, err := shardmap.Read(r.T.Context(), r.JS)
-	if err != nil {
-		r.T.Fatal(err)
-	}
-	last, err := streamio.ReadLastSequences(r.T.Context(), r.JS)
-	if err != nil {
-		r.T.Fatal(err)
-	}
-	if level, err := m.AwaitCommit(r.T.Context(), r.JS, r.Ledgers(), last, 2*time.Minute); err != nil || slices.Contains(level, false) {
-		r.T.Fatalf("the shards are level with their streams: %v %v", level, err)
-	}
-	return project
-}
-
-// shardRig is a [shardtest.Rig] that is asked questions.
+// shardRig is a [shardtest.Rig] that is migrated, rebuilt and limited.
 type shardRig struct{ *shardtest.Rig }
 
 func newShardRig(t *testing.T, n int) *shardRig {
@@ -65,7 +38,7 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 	}
 	r.Must("bench", "seed", "--events", "3000", "--days", "20")
 	r.Must("project", "--until-caught-up")
-	r.ProjectPlain(4)
+	r.ProjectPlain()
 	shards := r.Ledgers()
 	all := shards.All()
 	for _, table := range ledger.Tables() {
@@ -81,7 +54,7 @@ func TestShardsHoldWhatOneMachineHolds(t *testing.T) {
 		}
 	}
 	r.oneDatabase(all)
-	if rows := r.SameAnswers(shards, queries.All(), r.places(shards, 1)); rows < 1000 {
+	if rows := r.SameAnswers(shards, queries.All(), r.Places(shards, 1)); rows < 1000 {
 		t.Errorf("only %d rows were compared", rows)
 	}
 	if _, stderr, code := r.Run("up"); code == cli.ExitDone || !strings.Contains(stderr, "does not work on a cluster yet") {

@@ -1,7 +1,6 @@
-package ask_test
+package operate_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,23 +24,16 @@ import (
 type person struct {
 	*shardRig
 	*shardtest.Person
-	bucket   *texts.Bucket
-	sessions [2]string // by shard, of four streams that the two shards have in turn
+	bucket *texts.Bucket
 }
 
 func newPerson(r *shardRig) *person {
 	r.T.Helper()
-	p := &person{shardRig: r, Person: shardtest.NewPerson(r.Rig)}
-	var err error
-	if p.bucket, err = texts.Open(r.T.Context(), r.JS); err != nil {
+	bucket, err := texts.Open(r.T.Context(), r.JS)
+	if err != nil {
 		r.T.Fatal(err)
 	}
-	for i := range 64 {
-		session := fmt.Sprint("person-", i)
-		subject := schema.Subject{Tenant: "acme", Runtime: schema.DefaultRuntime, Bucket: schema.Bucket(session), Object: "item", Verb: "added"}
-		p.sessions[schema.Partitions(4).Of(subject.String())%2] = session
-	}
-	return p
+	return &person{r, shardtest.NewPerson(r.Rig), bucket}
 }
 
 // erases removes the content of a person from the sessions of both shards. Then all tables are those of
@@ -49,7 +41,7 @@ func newPerson(r *shardRig) *person {
 func (r *shardRig) erases() {
 	r.T.Helper()
 	p := newPerson(r)
-	ctx, first, second := r.T.Context(), p.sessions[0], p.sessions[1]
+	ctx, first, second := r.T.Context(), p.Sessions[0], p.Sessions[1]
 	w := texts.NewWriter(p.bucket, "acme", p.Key)
 	for _, text := range []string{"own text", "shared text"} {
 		if err := w.Write(ctx, p.Key.Digest([]byte(text)), text); err != nil {
@@ -69,7 +61,7 @@ func (r *shardRig) erases() {
 	}
 	for range 2 { // the value is recorded before its redactions
 		r.Must("project", "--until-caught-up")
-		r.ProjectPlain(4)
+		r.ProjectPlain()
 		if p.Facts < 7 {
 			p.Redact(second, "redaction-1", "Rotterdam")
 			p.Redact(first, "redaction-2", "Rotterdam")
@@ -77,7 +69,7 @@ func (r *shardRig) erases() {
 	}
 	p.looksAgain()
 
-	project := r.projecting()
+	project := r.Projecting()
 	of := []string{"erase", "--subject", "user-812", "--policy-ref", "policy:gdpr-17", "--yes", "-o", "json"}
 	if _, stderr, code := r.Run(append(of, "--reason", "left Rotterdam")...); code != cli.ExitFailed || !strings.Contains(stderr, "the reason contains a value that redaction redaction-") {
 		r.T.Errorf("a reason that another shard withholds ended with %d: %s", code, stderr)
@@ -117,8 +109,8 @@ func (p *person) looksAgain() {
 		p.T.Errorf("the re-check of one machine found %+v: %v", done, err)
 	}
 	p.Must("rebuild", "--compare-only") // a redaction changes no earlier event of another stream
-	p.sameOutput(",urn:test:"+p.sessions[1]+",1,1,1,", "query", "duplicates", "-o", "csv")
-	p.sameOutput("check_redaction_reintroduced,2,", "query", "checks", "-o", "csv")
+	p.SameOutput(",urn:test:"+p.Sessions[1]+",1,1,1,", "query", "duplicates", "-o", "csv")
+	p.SameOutput("check_redaction_reintroduced,2,", "query", "checks", "-o", "csv")
 }
 
 // revokes takes back both redactions of one value, which are on two shards.
@@ -136,7 +128,7 @@ func (p *person) revokes() {
 // sameErased compares all tables with one machine, from which the same person was erased.
 func (p *person) sameErased() {
 	p.T.Helper()
-	p.ProjectPlain(4)
+	p.ProjectPlain()
 	ring, err := keyfile.ReadRing(p.Data)
 	if err != nil {
 		p.T.Fatal(err)
@@ -156,12 +148,12 @@ func (p *person) sameErased() {
 			p.T.Errorf("after an erasure the shards have %d rows of %s, and one machine has %d", rows, table, wantRows)
 		}
 	}
-	p.sameOutput(`"expired"`, "window", "--turn", "turn-"+p.sessions[1], "--session", p.sessions[1], "-o", "json")
-	p.sameOutput(",expired,", "why", "--turn", "turn-"+p.sessions[1], "--item", "note-3", "--session", p.sessions[1], "-o", "csv")
-	p.sameOutput("left Rotterdam", "query", "erasures")
-	p.sameOutput("check_redaction_reintroduced,0,", "query", "checks", "-o", "csv") // both redactions were revoked
+	p.SameOutput(`"expired"`, "window", "--turn", "turn-"+p.Sessions[1], "--session", p.Sessions[1], "-o", "json")
+	p.SameOutput(",expired,", "why", "--turn", "turn-"+p.Sessions[1], "--item", "note-3", "--session", p.Sessions[1], "-o", "csv")
+	p.SameOutput("left Rotterdam", "query", "erasures")
+	p.SameOutput("check_redaction_reintroduced,0,", "query", "checks", "-o", "csv") // both redactions were revoked
 	key := strings.TrimSpace(p.Must("proof", "keygen"))
-	for _, session := range p.sessions {
+	for _, session := range p.Sessions {
 		out := filepath.Join(p.Data, "pack-"+session)
 		if said := p.Must("evidence", "export", "--session", session, "--unrecorded", "--out", out, "-o", "json"); !strings.Contains(said, `"erased":`) || strings.Contains(said, `"erased":0`) {
 			p.T.Errorf("the pack of session %s has %s", session, said)
